@@ -1,0 +1,24 @@
+import { rm } from 'node:fs/promises'
+import { build, context } from 'esbuild'
+
+/** One bundle with a chunk per command, so that `matrix --version` loads next to nothing. */
+const options = {
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  chunkNames: 'chunks/[name]-[hash]',
+  // Bundled CommonJS dependencies still ask for `require`.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
+  },
+}
+
+await rm('dist', { recursive: true, force: true })
+if (process.argv.includes('--watch')) await (await context(options)).watch()
+else await build(options)

@@ -1,0 +1,11 @@
+import { defineConfig, type ViteUserConfigExport } from 'vitest/config'
+
+/** What every package's test run shares: the counts go to a file, so that one line can sum up the whole repository. */
+export function packageTests(): ViteUserConfigExport {
+  return defineConfig({
+    test: {
+      include: ['src/**/*.test.ts'],
+      reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
+    },
+  })
+}
