@@ -1,1 +1,23 @@
-export {}
+export { type ErrorCode, errors, MatrixError } from './error.ts'
+export {
+  DurableEvent,
+  type Event,
+  type EventType,
+  isPersistedByEmitEvent,
+  LiveEvent,
+  TokenUsage,
+  ToolContent,
+  ToolSpec,
+} from './event.ts'
+export { findHiddenCharacters, hasHiddenCharacters, printable, printableLine } from './hidden-characters.ts'
+export { Image, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
+export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
+export {
+  BUILTIN_ALIAS,
+  type BuiltinTool,
+  builtinTools,
+  type LoopTool,
+  loopTools,
+  type OrchestratorTool,
+  orchestratorTools,
+} from './tool-names.ts'

@@ -1,0 +1,177 @@
+import * as z from 'zod'
+import { Image, QueueMessage } from './queue-message.ts'
+
+const stamp = { taskId: z.string(), ts: z.iso.datetime() }
+const usd = z.number().nonnegative()
+const count = z.number().int().nonnegative()
+
+export const TokenUsage = z.object({
+  inputTokens: count,
+  outputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+})
+export type TokenUsage = z.infer<typeof TokenUsage>
+
+/** One piece of what a tool answered, in a form every provider can be shown. */
+export const ToolContent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), ...Image.shape }),
+])
+export type ToolContent = z.infer<typeof ToolContent>
+
+/** A tool as the model is told of it. */
+export const ToolSpec = z.object({
+  name: z.string(),
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+})
+export type ToolSpec = z.infer<typeof ToolSpec>
+
+const budget = { ...stamp, scope: z.enum(['task', 'tree']), costUsd: usd, budgetUsd: usd }
+
+/** Facts. Appended to the session and replayed on resume, so a shipped shape never changes meaning. */
+export const DurableEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('message'), ...stamp, message: QueueMessage }),
+  z.object({ type: z.literal('messages_consumed'), ...stamp, messageIds: z.array(z.string()) }),
+  /** `provider` holds what only the provider itself can read back, such as signed thinking, exactly as it came. */
+  z.object({ type: z.literal('assistant_text'), ...stamp, text: z.string(), provider: z.unknown().optional() }),
+  z.object({
+    type: z.literal('tool_call'),
+    ...stamp,
+    callId: z.string(),
+    name: z.string(),
+    uri: z.string().optional(),
+    input: z.unknown(),
+  }),
+  z.object({
+    type: z.literal('tool_result'),
+    ...stamp,
+    callId: z.string(),
+    content: z.array(ToolContent),
+    isError: z.boolean(),
+  }),
+  z.object({
+    type: z.literal('turn_completed'),
+    ...stamp,
+    model: z.string(),
+    stopReason: z.string(),
+    usage: TokenUsage,
+    costUsd: usd,
+  }),
+  z.object({ type: z.literal('compact_started'), ...stamp, reason: z.enum(['threshold', 'manual']), tokens: count }),
+  z.object({ type: z.literal('summarization_request'), ...stamp, text: z.string() }),
+  z.object({ type: z.literal('compact_marker'), ...stamp, checkpoint: z.string() }),
+  z.object({ type: z.literal('compacted_resume'), ...stamp, text: z.string() }),
+  z.object({ type: z.literal('orchestration_started'), ...stamp, model: z.string() }),
+  z.object({
+    type: z.literal('orchestration_completed'),
+    ...stamp,
+    exitReason: z.string(),
+    output: z.string(),
+    costUsd: usd,
+    turns: count,
+  }),
+  z.object({
+    type: z.literal('task_started'),
+    ...stamp,
+    title: z.string(),
+    branch: z.string(),
+    worktreePath: z.string(),
+  }),
+  z.object({
+    type: z.literal('clarification_requested'),
+    ...stamp,
+    clarificationId: z.string(),
+    question: z.string(),
+    options: z.array(z.string()).optional(),
+  }),
+  z.object({
+    type: z.literal('clarification_answered'),
+    ...stamp,
+    clarificationId: z.string(),
+    answer: z.string(),
+    by: z.enum(['user', 'timeout']),
+  }),
+  /** The last one in a session says whose session it is; what stands before it is inherited knowledge. */
+  z.object({
+    type: z.literal('fork_marker'),
+    ...stamp,
+    sourceTaskId: z.string(),
+    title: z.string(),
+    description: z.string(),
+    worktreePath: z.string().nullable(),
+  }),
+  z.object({ type: z.literal('budget_warning'), ...budget }),
+  z.object({ type: z.literal('budget_exceeded'), ...budget }),
+  /** Written once: the tools and the system prompt stay byte-identical however often the session is resumed. */
+  z.object({
+    type: z.literal('session_config'),
+    ...stamp,
+    provider: z.string(),
+    model: z.string(),
+    systemPrompt: z.string(),
+    tools: z.array(ToolSpec),
+  }),
+  z.object({ type: z.literal('error'), ...stamp, code: z.string(), message: z.string(), hint: z.string().optional() }),
+  z.object({ type: z.literal('agent_stopped'), ...stamp, reason: z.string() }),
+])
+export type DurableEvent = z.infer<typeof DurableEvent>
+
+/** Signals. Shown while they happen and gone after; nothing may depend on having seen one. */
+export const LiveEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text_delta'), ...stamp, text: z.string() }),
+  z.object({
+    type: z.literal('usage'),
+    ...stamp,
+    model: z.string(),
+    usage: TokenUsage,
+    costUsd: usd,
+    contextTokens: count,
+  }),
+  z.object({ type: z.literal('agent_idle'), ...stamp }),
+  z.object({ type: z.literal('agent_active'), ...stamp }),
+  z.object({ type: z.literal('status'), ...stamp, text: z.string() }),
+  z.object({ type: z.literal('clarification_timeout'), ...stamp, clarificationId: z.string() }),
+])
+export type LiveEvent = z.infer<typeof LiveEvent>
+
+export type Event = DurableEvent | LiveEvent
+export type EventType = Event['type']
+
+/** Whether an event belongs in the session's file. A type that is new here does not compile until it is decided. */
+export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
+  switch (event.type) {
+    case 'text_delta':
+    case 'usage':
+    case 'agent_idle':
+    case 'agent_active':
+    case 'status':
+    case 'clarification_timeout':
+      return false
+    case 'message':
+    case 'messages_consumed':
+    case 'assistant_text':
+    case 'tool_call':
+    case 'tool_result':
+    case 'turn_completed':
+    case 'compact_started':
+    case 'summarization_request':
+    case 'compact_marker':
+    case 'compacted_resume':
+    case 'orchestration_started':
+    case 'orchestration_completed':
+    case 'task_started':
+    case 'clarification_requested':
+    case 'clarification_answered':
+    case 'fork_marker':
+    case 'budget_warning':
+    case 'budget_exceeded':
+    case 'session_config':
+    case 'error':
+    case 'agent_stopped':
+      return true
+    default:
+      return event satisfies never
+  }
+}

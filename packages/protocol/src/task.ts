@@ -1,0 +1,52 @@
+import * as z from 'zod'
+
+/** A ULID: sorts by time of creation, safe as a file name, a branch name and a URL segment. */
+export const TaskId = z
+  .string()
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'a task id is a ULID: 26 characters of Crockford base 32')
+
+export const TaskStatus = z.enum(['draft', 'pending', 'in_progress', 'passed', 'failed', 'closed'])
+export type TaskStatus = z.infer<typeof TaskStatus>
+
+/** Which status may follow which. A running task is never closed; a closed one starts over or stays closed. */
+export const nextStatuses: Record<TaskStatus, readonly TaskStatus[]> = {
+  draft: ['pending', 'in_progress', 'closed'],
+  pending: ['draft', 'in_progress', 'closed'],
+  in_progress: ['pending', 'passed', 'failed'],
+  passed: ['pending', 'in_progress', 'closed'],
+  failed: ['pending', 'in_progress', 'closed'],
+  closed: ['pending'],
+}
+
+export function canFollow(from: TaskStatus, to: TaskStatus): boolean {
+  return nextStatuses[from].includes(to)
+}
+
+export const EditedBy = z.enum(['user', 'agent'])
+export type EditedBy = z.infer<typeof EditedBy>
+
+/** What happens to a task's conversation when it is closed: nothing, start over, or go on next time. */
+export const Persistence = z.union([z.literal(false), z.enum(['reset', 'continue'])])
+export type Persistence = z.infer<typeof Persistence>
+
+/** One task as it is saved. What exists only while its agent runs (queue, processes) is never part of it. */
+export const TaskNode = z.object({
+  id: TaskId,
+  title: z.string().min(1),
+  description: z.string(),
+  status: TaskStatus,
+  branch: z.string().nullable(),
+  /** Only on the root: the branch that all work starts from and returns to. */
+  baseBranch: z.string().optional(),
+  parentId: TaskId.nullable(),
+  children: z.array(TaskId),
+  worktreePath: z.string().nullable(),
+  costUsd: z.number().nonnegative(),
+  budgetUsd: z.number().nonnegative().optional(),
+  editedBy: EditedBy,
+  persistent: Persistence,
+  color: z.string().optional(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+})
+export type TaskNode = z.infer<typeof TaskNode>
