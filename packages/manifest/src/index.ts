@@ -1,1 +1,1 @@
-export {}
+export { type AgentUri, formatAgentUri, parseAgentUri } from './agent-uri.ts'

@@ -4,7 +4,7 @@
  * Tabs, line breaks and what joins emoji are ordinary text.
  */
 const hidden =
-  /(?![\t\n\uFE0F]|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+  /(?!\t|\n|\uFE0F|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 const everyHidden = new RegExp(hidden, 'gu')
 const everyHiddenOrBreak = new RegExp(`${hidden.source}|[\\t\\n]`, 'gu')
 

@@ -1,0 +1,23 @@
+import { MatrixError } from '@matrix/protocol'
+
+/** The name of an agent; it identifies, and never authorises. */
+export type AgentUri = { name: string }
+
+const shape = /^matrix:\/\/agent\/([A-Za-z0-9][A-Za-z0-9._:-]{0,127})$/
+
+export function parseAgentUri(text: string): AgentUri {
+  const name = shape.exec(text)?.[1]
+  if (!name)
+    throw new MatrixError('URI_MALFORMED', `Not an agent URI: ${text}`, {
+      hint: 'Write matrix://agent/<name> with up to 128 letters, digits, ".", "_", ":" and "-".',
+    })
+  return { name }
+}
+
+export function formatAgentUri({ name }: AgentUri): string {
+  return `matrix://agent/${name}`
+}
+
+export function isAgentUri(text: string): boolean {
+  return shape.test(text)
+}

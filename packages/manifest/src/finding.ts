@@ -1,0 +1,66 @@
+import { type Rule, type RuleId, rules, type Severity } from './rule.ts'
+import type { Path, Place, SourceText } from './source-text.ts'
+
+/** Something wrong at a path of the document, before anyone looked up which line that is. */
+export type Problem = {
+  rule: RuleId
+  path: Path
+  message: string
+  /** Replaces the rule's own advice where the place of failure knows better. */
+  fix?: string
+  severity?: Severity
+  /** Whether to point at the name of the field instead of its value. */
+  at?: 'key' | 'value'
+}
+
+/** Something wrong in the author's file, with where, why and what to do. */
+export type Finding = {
+  rule: RuleId
+  severity: Severity
+  /** The locked design rule behind it, such as Q21. */
+  locked?: string
+  message: string
+  fix: string
+  /** A JSON Pointer into the document. */
+  pointer: string
+} & Place
+
+/** `strict` makes every warning an error; `bootstrap` lets placeholder digests and unpinned launchers pass with a warning. */
+export type Mode = 'default' | 'strict' | 'bootstrap'
+
+const toleratedInBootstrap: readonly RuleId[] = ['MX005', 'MX007']
+
+/** Finds line and column of each problem and settles how serious it is; in the order of the file. */
+export function placeProblems(problems: Problem[], source: SourceText, mode: Mode): Finding[] {
+  return problems.map((problem) => placeProblem(problem, source, mode)).sort(byPlace)
+}
+
+function placeProblem(problem: Problem, source: SourceText, mode: Mode): Finding {
+  const rule: Rule = rules[problem.rule]
+  return {
+    rule: problem.rule,
+    severity: severityIn(mode, problem),
+    ...(rule.locked && { locked: rule.locked }),
+    message: problem.message,
+    fix: problem.fix ?? rule.fix,
+    pointer: formatPointer(problem.path),
+    ...source.locate(problem.path, problem.at),
+  }
+}
+
+export function severityIn(
+  mode: Mode,
+  { rule, severity = rules[rule].severity }: Pick<Problem, 'rule' | 'severity'>,
+): Severity {
+  if (mode === 'strict' && severity === 'warning') return 'error'
+  if (mode === 'bootstrap' && severity === 'error' && toleratedInBootstrap.includes(rule)) return 'warning'
+  return severity
+}
+
+export function formatPointer(path: Path): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  return a.line - b.line || a.column - b.column || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0)
+}

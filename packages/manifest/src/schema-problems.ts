@@ -1,0 +1,86 @@
+import type * as z from 'zod'
+import type { Problem } from './finding.ts'
+import type { RuleId } from './rule.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** What a schema finds wrong, as problems in the words of a person; `ruleOf` may give a field a rule of its own. */
+export function schemaProblems(
+  error: z.ZodError,
+  value: unknown,
+  ruleOf: (issue: Issue, found: unknown) => RuleId | undefined,
+): Problem[] {
+  return error.issues.flatMap((issue) => issueProblems(issue, value, ruleOf))
+}
+
+function issueProblems(
+  issue: Issue,
+  value: unknown,
+  ruleOf: (issue: Issue, found: unknown) => RuleId | undefined,
+): Problem[] {
+  const path = issue.path as (string | number)[]
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      rule: 'MX025',
+      path: [...path, key],
+      message: `Unknown field ${JSON.stringify(key)}.`,
+      at: 'key',
+    }))
+
+  const found = valueAt(value, path)
+  const rule = ruleOf(issue, found) ?? 'MX001'
+  const name = path.length === 0 ? 'The document' : `"${path.join('.')}"`
+  return [{ rule, path, message: `${name} ${complaint(issue, found)}.` }]
+}
+
+function complaint(issue: Issue, found: unknown): string {
+  if (found === undefined && issue.code === 'invalid_type') return `is required: ${typeWord(issue.expected)}`
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${typeWord(issue.expected)}, not ${kindOf(found)}`
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((each) => JSON.stringify(each)).join(', ')}`
+    case 'too_small':
+      return issue.origin === 'array' || issue.origin === 'string'
+        ? 'must not be empty'
+        : `must be at least ${issue.minimum}`
+    case 'too_big':
+      return issue.origin === 'string'
+        ? `must have at most ${issue.maximum} characters`
+        : `must be at most ${issue.maximum}`
+    case 'invalid_union':
+      return found === undefined ? 'is required' : 'has none of the forms that are allowed here'
+    default:
+      // A message of our own stands in the schema beside the pattern it explains.
+      return `must be ${issue.message}`
+  }
+}
+
+function typeWord(expected: string): string {
+  const words: Record<string, string> = {
+    string: 'text',
+    array: 'a list',
+    object: 'an object',
+    record: 'an object',
+    boolean: 'true or false',
+    number: 'a number',
+    int: 'a whole number',
+  }
+  return words[expected] ?? expected
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : typeWord(typeof value)
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (part, step) =>
+      typeof part === 'object' && part !== null && Object.hasOwn(part, step)
+        ? (part as Record<string | number, unknown>)[step]
+        : undefined,
+    value,
+  )
+}
