@@ -1,0 +1,135 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runChild } from './child.mjs'
+import { explainFailure, tailOf } from './failure.mjs'
+import { install, pinnedPnpm } from './install.mjs'
+import { formatCounts, readCounts, sumCounts } from './results.mjs'
+import { isInstalled, writeStamp } from './stamp.mjs'
+import { readPackage, workspaceFolders } from './workspace.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const turbo = join(root, 'node_modules/turbo/bin/turbo')
+const env = {
+  ...process.env,
+  // turbo looks for pnpm on the PATH, where only the workspace's own copy can be relied on.
+  PATH: `${join(root, 'node_modules/.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`,
+  TURBO_TELEMETRY_DISABLED: '1',
+  TURBO_NO_UPDATE_NOTIFIER: '1',
+}
+
+const commands = { start, test, packaging }
+
+/**
+ * From a clone to a running command: installs and builds what is missing or changed, then goes on.
+ * @param {string[]} argv
+ */
+export async function bootstrap([name = '', ...args]) {
+  const command = Object.entries(commands).find(([known]) => known === name)?.[1]
+  if (!command) return end(2, `There is no "${name}" here: use npm start or npm test.`)
+  if (command !== start && args.length > 0)
+    return end(
+      2,
+      `npm ${name} takes no arguments: run one package's tests with \`npx pnpm --filter @matrix/manifest test\`.`,
+    )
+
+  process.exitCode = await command(args)
+}
+
+/** @param {string[]} args */
+async function start(args) {
+  if (!(await prepare())) return 1
+  if (!(await build())) return 1
+
+  say('Verifying the shipped manifests.')
+  const cli = join(root, 'apps/cli/bin/matrix.js')
+  const { code } = await runChild(process.execPath, [cli, 'verify', '--offline', 'agents', ...args], { cwd: root })
+  return code
+}
+
+async function test() {
+  const tested = workspaceFolders(root).filter((folder) => readPackage(root, folder).scripts?.test)
+  const reports = tested.map((folder) => ({ folder, file: join(root, folder, 'test-results.json') }))
+  for (const { file } of reports) rmSync(file, { force: true })
+  if (!(await prepare())) return summarize([], 1)
+
+  say('Building and testing.')
+  // One broken package must not hide what the others have to say.
+  const args = [turbo, 'run', 'build', 'test', '--continue=always', '--output-logs=new-only']
+  const { code } = await runChild(process.execPath, args, { cwd: root, env })
+  return summarize(reports, code)
+}
+
+async function packaging() {
+  const folder = 'tooling/repository'
+  const file = join(root, folder, 'packaging/test-results.json')
+  rmSync(file, { force: true })
+  if (!(await prepare())) return summarize([], 1)
+  if (!(await build())) return summarize([], 1)
+
+  say('Packing every package and using it as a stranger would.')
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const args = [vitest, 'run', '--config', 'vitest.packaging.config.ts']
+  const { code } = await runChild(process.execPath, args, { cwd: join(root, folder), env })
+  return summarize([{ folder, file }], code)
+}
+
+async function prepare() {
+  if (isInstalled(root)) return true
+
+  say(`Installing dependencies with pnpm ${pinnedPnpm(root)}.`)
+  const { code, output } = await install(root)
+  if (code !== 0) return refuse('The installation failed', output)
+
+  writeStamp(root)
+  return true
+}
+
+async function build() {
+  say('Building.')
+  const args = [turbo, 'run', 'build', '--output-logs=errors-only']
+  const { code, output } = await runChild(process.execPath, args, { cwd: root, env, quiet: true })
+  return code === 0 || refuse('The build failed', output)
+}
+
+/**
+ * @param {{ folder: string, file: string }[]} reports
+ * @param {number} code
+ */
+function summarize(reports, code) {
+  const results = reports.map(({ folder, file }) => ({
+    name: readPackage(root, folder).name,
+    counts: readCounts(file),
+  }))
+  const width = Math.max(0, ...results.map(({ name }) => name.length))
+  for (const { name, counts } of results) say(`${name.padEnd(width)}  ${formatCounts(counts)}`)
+
+  const total = sumCounts(results.map(({ counts }) => counts))
+  // What fails outside of any test (a build, an unhandled rejection) must still not read as success.
+  if (code !== 0 && total.failed === 0) total.failed = 1
+  say(formatCounts(total))
+  return total.failed > 0 ? 1 : 0
+}
+
+/**
+ * @param {string} what
+ * @param {string} output
+ */
+function refuse(what, output) {
+  console.error(explainFailure(output) ?? `${what}. The end of its output:\n\n${tailOf(output)}`)
+  return false
+}
+
+/** @param {string} line */
+function say(line) {
+  console.log(line)
+}
+
+/**
+ * @param {number} code
+ * @param {string} sentence
+ */
+function end(code, sentence) {
+  console.error(sentence)
+  process.exitCode = code
+}
