@@ -175,9 +175,11 @@ function syntaxErrors(text: string, { allowTrailingComma = false }): Document {
   const source = openSourceText(text)
   const errors: ParseError[] = []
   parse(text, errors, { allowTrailingComma, disallowComments: !allowTrailingComma })
-  // One slip makes a parser stumble many times; the first few places are the ones worth reading.
-  const findings = errors.slice(0, 3).map((error) => syntaxFinding(error, source))
-  if (findings.length === 0) findings.push(finding('MX001', 'The file is not valid JSON.', source.placeOf(0, 0)))
+  // One slip makes a parser stumble many times; the first place is the one worth reading.
+  const [first] = errors
+  const findings = [
+    first ? syntaxFinding(first, source) : finding('MX001', 'The file is not valid JSON.', source.placeOf(0, 0)),
+  ]
   return { source, value: undefined, findings }
 }
 

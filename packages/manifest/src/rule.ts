@@ -82,7 +82,7 @@ export const rules = {
     fix: 'Check the version; remove the tool from the manifest if the server really dropped it.',
   },
   MX011: {
-    title: 'server advertises an undeclared tool',
+    title: 'tools of the server are not declared',
     severity: 'error',
     locked: 'Q21',
     why: "The list in the manifest must be exhaustive: a tool that nobody classified must not come within an agent's reach.",
