@@ -1,13 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import {
-  createScanner,
-  type ParseError,
-  type ParseErrorCode,
-  parse,
-  printParseErrorCode,
-  SyntaxKind,
-  visit,
-} from 'jsonc-parser'
+import { createScanner, type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Finding, formatPointer } from './finding.ts'
 import { type RuleId, rules } from './rule.ts'
 import { openSourceText, type Path, type Place, type SourceText } from './source-text.ts'
@@ -149,10 +141,10 @@ function nestingOf(text: string): number {
   const scanner = createScanner(text, true)
   let depth = 0
   let deepest = 0
-  for (let token = scanner.scan(); token !== SyntaxKind.EOF; token = scanner.scan()) {
-    if (token === SyntaxKind.OpenBraceToken || token === SyntaxKind.OpenBracketToken)
-      deepest = Math.max(deepest, ++depth)
-    else if (token === SyntaxKind.CloseBraceToken || token === SyntaxKind.CloseBracketToken) depth -= 1
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const start = text[scanner.getTokenOffset()]
+    if (start === '{' || start === '[') deepest = Math.max(deepest, ++depth)
+    else if (start === '}' || start === ']') depth -= 1
   }
   return deepest
 }
