@@ -24,8 +24,8 @@ const shapes: readonly [Format, (value: JsonRecord) => boolean][] = [
   ['vscode', (value) => isRecord(own(value, 'servers')) || isRecord(own(own(value, 'mcp'), 'servers'))],
   ['gpars', isGpars],
   ['registry', (value) => isServerJson(value) || isRegistryAnswer(value) || registryList(value).length > 0],
-  // Last, because a registry's list of answers also has this key.
-  ['matrix', (value) => Array.isArray(own(value, 'servers'))],
+  // Last, because a registry's list of answers and a catalogue of servers also have this key.
+  ['matrix', (value) => Array.isArray(own(value, 'servers')) && !has(value, 'catalog_version')],
 ]
 
 const agentKeys = ['toolsSettings', 'toolAliases', 'resources', 'hooks', 'prompt', 'useLegacyMcpJson', 'includeMcpJson']
