@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { isAbsolute, relative, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { type Finding, type Rule, type RuleId, rules } from '@matrix/manifest'
 import { printable } from '@matrix/protocol'
 import type { Log, ReportingDescriptor, Result } from 'sarif'
@@ -25,13 +27,20 @@ function describeRule(id: RuleId): ReportingDescriptor {
   const rule: Rule = rules[id]
   return {
     id,
-    name: id,
+    name: pascalCase(rule.title),
     shortDescription: { text: rule.title },
     fullDescription: { text: rule.why },
     help: { text: rule.fix },
     defaultConfiguration: { level: rule.severity },
     properties: { tags: rule.locked ? ['security', rule.locked] : ['security'] },
   }
+}
+
+function pascalCase(title: string): string {
+  return title.replace(
+    /[^A-Za-z]*([A-Za-z]+)[^A-Za-z]*/g,
+    (_, word: string) => word.charAt(0).toUpperCase() + word.slice(1),
+  )
 }
 
 function formatResult({ file, value }: FileReport, finding: Finding, ids: RuleId[]): Result {
@@ -53,8 +62,11 @@ function formatResult({ file, value }: FileReport, finding: Finding, ids: RuleId
   }
 }
 
+/** Relative to where the command runs, as code scanning expects of files in the repository; absolute for any other. */
 function fileUri(file: string): string {
-  return file.replaceAll('\\', '/').replace(/^\.\//, '').split('/').map(encodeURIComponent).join('/')
+  const path = relative(process.cwd(), file)
+  if (path.startsWith('..') || isAbsolute(path)) return pathToFileURL(file).href
+  return path.split(sep).map(encodeURIComponent).join('/')
 }
 
 /** Stays the same when lines move or servers and tools change places: list positions are replaced by the names that stand there. */
