@@ -217,7 +217,7 @@ test('a digest that is dropped is worse than one that is added', () => {
 
 test('the most dangerous change comes first', () => {
   const after = { ...withTool({ timeout_ms: 1, side_effect_class: 'write' }), agent: 'matrix://agent/b' }
-  expect(diffManifest(manifest, after).map(({ danger }) => danger)).toEqual(['high medium', 'low'])
+  expect(diffManifest(manifest, after).map(({ danger }) => danger)).toEqual(['high', 'medium', 'low'])
 })
 
 test('no value that could be a credential is ever shown', () => {
