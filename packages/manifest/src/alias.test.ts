@@ -31,6 +31,12 @@ test('servers that would get one alias are counted, within the longest that an a
   ])
 })
 
+test('a file of fifty thousand servers with one name between them is no reason to wait', () => {
+  const names = Array.from({ length: 50_000 }, (_, index) => `git${'!'.repeat(index % 7)}`)
+
+  expect(new Set(names.map(openAliases())).size).toBe(50_000)
+})
+
 test('whatever servers are called, their aliases are valid, different and none is reserved', () => {
   const name = fc.oneof(fc.string(), fc.constantFrom('git', 'Git', 'builtin', '_', 'a'.repeat(60), 'x/y/'))
   fc.assert(

@@ -5,12 +5,15 @@ const reserved: readonly string[] = ['builtin', 'native']
 /** Turns whatever a server is called into an alias of its own; call it for one file's servers in their order. */
 export function openAliases(): (name: string) => string {
   const taken = new Set(reserved)
+  const counts = new Map<string, number>()
   return (name) => {
     const base = slug(name) || 'server'
     let alias = base
-    for (let count = 2; taken.has(alias); count += 1) {
-      const suffix = `-${count}`
-      alias = trimmed(base.slice(0, MAX_ALIAS_LENGTH - suffix.length)) + suffix
+    while (taken.has(alias)) {
+      const count = (counts.get(base) ?? 1) + 1
+      counts.set(base, count)
+      const start = trimmed(base.slice(0, MAX_ALIAS_LENGTH - `-${count}`.length))
+      alias = `${start}-${count}`
     }
     taken.add(alias)
     return alias

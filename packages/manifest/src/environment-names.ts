@@ -12,11 +12,18 @@ export function openEnvironmentNames(templates: readonly Template[]): Environmen
   const gaps = templates.flat().filter((part): part is Gap => typeof part !== 'string')
   const taken = new Set(gaps.filter(({ naming }) => naming === 'given').map(({ variable }) => variable))
   const byKey = new Map<string, string>()
+  const counts = new Map<string, number>()
 
   const claim = (key: string, wanted: string, owner: string): string => {
     const known = byKey.get(key)
     if (known !== undefined) return known
-    const name = firstFree(wanted, prefixed(wanted, variableName(owner)), taken)
+    const own = prefixed(wanted, variableName(owner))
+    let name = taken.has(wanted) ? own : wanted
+    while (taken.has(name)) {
+      const count = (counts.get(own) ?? 1) + 1
+      counts.set(own, count)
+      name = `${own}_${count}`
+    }
     taken.add(name)
     byKey.set(key, name)
     return name
@@ -34,11 +41,4 @@ export function openEnvironmentNames(templates: readonly Template[]): Environmen
 
 export function prefixed(name: string, owner: string): string {
   return name === owner || name.startsWith(`${owner}_`) ? name : `${owner}_${name}`
-}
-
-function firstFree(wanted: string, own: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(wanted)) return wanted
-  let name = own
-  for (let count = 2; taken.has(name); count += 1) name = `${own}_${count}`
-  return name
 }

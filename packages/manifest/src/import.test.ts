@@ -116,6 +116,19 @@ test('servers of single projects in one shared file are pointed out, not taken',
   expect(problems.map(({ path }) => path.join(' '))).toEqual(['projects /a mcpServers', ''])
 })
 
+test('of more problems than anyone reads, the worst are kept and the rest are counted', () => {
+  const servers = Object.fromEntries(
+    Array.from({ length: 2000 }, (_, index) => [`s${index}`, { command: 'x', cwd: '/' }]),
+  )
+  const { problems } = importServers({
+    mcpServers: { ...servers, last: { type: 'sse', url: 'https://a.example.com' } },
+  })
+
+  expect(problems).toHaveLength(1001)
+  expect(problems[0]?.rule).toBe('MX017')
+  expect(problems.at(-1)?.message).toBe('There are 3002 more of these than are listed.')
+})
+
 test('any JSON is imported or refused with a MatrixError, the same way each time', () => {
   fc.assert(
     fc.property(anyFile, (value) => {

@@ -10,6 +10,7 @@ import { isRecord, type JsonRecord, own, ownText } from './json-record.ts'
 import { type Found, type FoundServer, type ManifestDraft, piecesOf, type ServerDraft } from './manifest-draft.ts'
 import { type Platform, readBundle } from './mcpb.ts'
 import { readRegistry } from './registry-server.ts'
+import { rules } from './rule.ts'
 import type { Screen } from './secret-screen.ts'
 import { draftServer } from './server-draft.ts'
 
@@ -45,7 +46,7 @@ export function importServers(value: unknown, options: ImportOptions = {}): Serv
     servers: drafts,
   }
   const environment = [...new Set(drafts.flatMap(textsOf).flatMap(findEnvironmentNames))]
-  return { format, manifest, environment, problems: [...problems, ...found, ...outcome(drafts)] }
+  return { format, manifest, environment, problems: limited([...problems, ...found, ...outcome(drafts)]) }
 }
 
 type Reader = (value: JsonRecord, options: ImportOptions) => Found
@@ -132,6 +133,18 @@ function outcome(drafts: ServerDraft[]): Problem[] {
     return [{ rule: 'MX029', severity: 'warning', path: [], message: 'There is no server in this file to import.' }]
   const message = 'The draft allows no side effect yet: every call would be denied.'
   return [{ rule: 'MX029', path: [], message, fix: 'Add what the agent may do to allowed_side_effects.' }]
+}
+
+const MAX_PROBLEMS = 1000
+const ranks = { error: 0, warning: 1, note: 2 } as const
+
+/** Nobody reads more than that, and finding the line of each takes its time; the worst are kept. */
+function limited(problems: Problem[]): Problem[] {
+  if (problems.length <= MAX_PROBLEMS) return problems
+  const rank = ({ rule, severity = rules[rule].severity }: Problem) => ranks[severity]
+  const kept = problems.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_PROBLEMS)
+  const message = `There are ${problems.length - MAX_PROBLEMS} more of these than are listed.`
+  return [...kept, { rule: 'MX029', severity: 'warning', path: [], message, fix: 'Split the file.' }]
 }
 
 function agentUri(name: string | undefined): string {
