@@ -41,7 +41,7 @@ test('what is allowed to a child of a child is allowed to the parent', () => {
       fc.pre(attenuate(a, b).allowed && attenuate(b, c).allowed)
       expect(attenuate(a, c)).toEqual({ allowed: true })
     }),
-    { numRuns: 60, maxSkipsPerRun: 1000 },
+    { numRuns: 200 },
   )
   fc.assert(
     fc.property(grants(), fc.array(fc.nat()), fc.array(fc.nat()), (a, first, second) => {
@@ -58,7 +58,7 @@ test('removing anything from an allowed child leaves it allowed', () => {
       fc.pre(attenuate(a, b).allowed)
       expect(attenuate(a, removeOne(b, pick))).toEqual({ allowed: true })
     }),
-    { numRuns: 100, maxSkipsPerRun: 1000 },
+    { numRuns: 200 },
   )
 })
 
@@ -133,9 +133,11 @@ function grants(): fc.Arbitrary<Grant> {
   })
 }
 
-/** Three grants that have each part from one of two others, so that they often lie within each other. */
+/** Three grants that differ in a few parts only, each from one of two others, so that they often lie within each other. */
 function relatives(): fc.Arbitrary<[Grant, Grant, Grant]> {
-  const choice = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 })
+  const choice = fc
+    .uniqueArray(fc.nat(7), { maxLength: 2 })
+    .map((parts) => Array.from({ length: 8 }, (_, part) => parts.includes(part)))
   return fc.tuple(grants(), grants(), choice, choice, choice).map(([one, other, ...choices]) => {
     const mix = (from: readonly boolean[]): Grant => {
       const manifests = from.map((isOther) => (isOther ? other : one).manifest)
