@@ -53,6 +53,13 @@ test('none allows nothing, and so does an empty section; an absent one leaves it
   expect(absent.findings).toMatchObject([{ rule: 'MX001', severity: 'warning', line: 1 }])
 })
 
+test('lines that end in CRLF are read like any others', () => {
+  const { tools, findings } = parseSkill(fixture('bad/tools.mtx').replaceAll('\n', '\r\n'), { manifest })
+
+  expect(findings.map(({ line, column }) => [line, column])).toContainEqual([7, 3])
+  expect(tools).toEqual(parseSkill(fixture('bad/tools.mtx'), { manifest }).tools)
+})
+
 test('each line that is wrong is found at its line and column, and allows nothing', () => {
   const { tools, findings } = parseSkill(fixture('bad/tools.mtx'), { manifest })
 
