@@ -1,6 +1,7 @@
 export type { AgentFormat } from './agent-format.ts'
 export { checkAgentFormat } from './agent-format-check.ts'
 export { type AgentUri, formatAgentUri, parseAgentUri } from './agent-uri.ts'
+export { type Attenuation, attenuate, type Grant } from './attenuation.ts'
 export { type Bijection, checkBijection, formatBijection } from './bijection.ts'
 export type { Change } from './change.ts'
 export { isCommandAllowed, isCommandDenied } from './command-pattern.ts'
@@ -28,3 +29,4 @@ export { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './surface.t
 export { findToolSettings, isToolAllowed, isToolVisible, matchesHook, type ToolName } from './tool-pattern.ts'
 export { formatToolUri, isExactVersion, isPin, parseToolUri, type ToolUri } from './tool-uri.ts'
 export { type Report, type VerifyOptions, verifyDocument } from './verify.ts'
+export { buildWireNames, type WireNames } from './wire-name.ts'
