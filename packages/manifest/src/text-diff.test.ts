@@ -38,6 +38,11 @@ test('the parts of a difference are the two texts again', () => {
   )
 })
 
+test('as many words as possible are kept', () => {
+  expect(formatTextDiff('a b c d', 'b c d a')).toBe('[-a-] b c d {+a+}')
+  expect(formatTextDiff('x a y b z c', 'a x b y c z')).toMatch(/^(?:\S+ ){8}\S+$/)
+})
+
 test('equal texts have no difference, and no more words change than there are', () => {
   expect(diffWords('a b c', 'a b c')).toEqual([{ kind: 'same', words: ['a', 'b', 'c'] }])
   expect(diffWords('', '')).toEqual([])
