@@ -150,7 +150,7 @@ test('the tools of a skill are checked, and held against a manifest when one is 
   expect((await matrix(['verify', '--offline', 'SKILL.mtx'], { cwd })).stdout).toContain('Skill, 2 tool URIs')
   expect(await matrix(['verify', '--offline', '--manifest', 'a.json', 'SKILL.mtx'], { cwd })).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/MX016 \(Q17\)[^]*SKILL\.mtx:5:1/),
+    stdout: expect.stringMatching(/MX016 \(Q17\).*SKILL\.mtx:5:1/s),
   })
   expect(await matrix(['verify', '--offline', 'bare.mtx'], { cwd })).toMatchObject({
     code: 1,
