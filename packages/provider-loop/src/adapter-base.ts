@@ -1,0 +1,93 @@
+import { walkEventsToMessages } from './conversation.ts'
+import { findPricing, type PricingOverrides, priceOf } from './pricing.ts'
+import type { ApiCall, ProviderAdapter, ProviderResponse, ToolUse } from './provider-adapter.ts'
+
+/** What a provider has to say for itself; all other hooks follow from it. */
+export type AdapterCore = Pick<
+  ProviderAdapter,
+  | 'name'
+  | 'prepareTools'
+  | 'callAPI'
+  | 'addAssistantMessage'
+  | 'buildToolResultsMessage'
+  | 'buildImplicitYieldMessage'
+  | 'close'
+> &
+  Partial<Pick<ProviderAdapter, 'countTokens' | 'getOuterRetryDelayMs' | 'buildResult' | 'getContextWindow'>>
+
+export type AdapterOptions = {
+  /** How the price table calls the provider. */
+  priceProvider: string
+  pricing?: PricingOverrides | undefined
+  contextWindow?: number | undefined
+}
+
+const fallbackContextWindow = 128_000
+
+/** Completes an adapter with the hooks that are the same for every provider. */
+export function completeAdapter(
+  core: AdapterCore,
+  { priceProvider, pricing, contextWindow }: AdapterOptions,
+): ProviderAdapter {
+  const getModelPricing = (model: string) => findPricing(model, priceProvider, pricing)
+  return {
+    getModelPricing,
+    getContextWindow: async (model) =>
+      contextWindow ?? (await getModelPricing(model))?.contextWindow ?? fallbackContextWindow,
+    convertEventsToMessages: (events) => walkEventsToMessages(events, core),
+    getResponseText: (response) => response.text,
+    getToolUses: (response) => response.calls,
+    getTokenUsage: (response) => response.usage,
+    getStopReason: (response) => response.stopReason,
+    supportsTokenCounting: core.countTokens !== undefined,
+    countTokens: () => Promise.reject(new Error(`${core.name} cannot count tokens`)),
+    buildResponseEvents,
+    computeCost: priceOf,
+    ...core,
+  }
+}
+
+function buildResponseEvents(response: ProviderResponse): ReturnType<ProviderAdapter['buildResponseEvents']> {
+  const { text, provider, calls } = response
+  const spoken = text !== '' || provider !== undefined
+  return [
+    ...(spoken ? [{ type: 'assistant_text' as const, text, ...(provider !== undefined && { provider }) }] : []),
+    ...calls.map((call) => ({ type: 'tool_call' as const, ...call })),
+  ]
+}
+
+/** Tool arguments as the model wrote them; what is not a JSON object is kept to be shown to it again. */
+export function readArguments(callId: string, name: string, written: string): ToolUse {
+  try {
+    const input: unknown = written.trim() === '' ? {} : JSON.parse(written)
+    if (typeof input === 'object' && input !== null && !Array.isArray(input))
+      return { callId, name, input: input as Record<string, unknown> }
+  } catch {}
+  return { callId, name, input: {}, invalidInput: written }
+}
+
+/**
+ * Runs one request under a signal of its own: SDKs add a listener for every request, and an agent's signal lives
+ * as long as the agent.
+ */
+export async function* withOwnSignal<Item, Result>(
+  call: ApiCall,
+  request: (signal: AbortSignal) => AsyncGenerator<Item, Result>,
+): AsyncGenerator<Item, Result> {
+  const controller = new AbortController()
+  const abort = () => controller.abort(call.signal.reason)
+  call.signal.addEventListener('abort', abort)
+  if (call.signal.aborted) abort()
+  try {
+    return yield* request(controller.signal)
+  } finally {
+    call.signal.removeEventListener('abort', abort)
+    // A no-op after a whole answer; otherwise what was still under way ends here.
+    controller.abort()
+  }
+}
+
+export type Textual = { type: 'text'; text: string }
+
+/** What stands for a result or a message that says nothing: providers refuse empty text. */
+export const nothing = '(no output)'
