@@ -87,7 +87,24 @@ export async function* withOwnSignal<Item, Result>(
   }
 }
 
-export type Textual = { type: 'text'; text: string }
+/** The start of a request body, up to and including the bracket that opens the list of messages. */
+export function openBody(fields: object, list: string): Buffer {
+  const text = JSON.stringify({ ...fields, [list]: [] })
+  return Buffer.from(text.slice(0, -']}'.length))
+}
+
+/** The end of a request body: the messages that are new, and what comes after the list. */
+export function closeBody(open: string, fields: object): Buffer {
+  return Buffer.from(`${open}],${JSON.stringify(fields).slice(1)}`)
+}
+
+/** What the SDKs need to send bytes as they are. */
+export function rawBody(
+  body: Buffer,
+  signal: AbortSignal,
+): { body: Buffer; signal: AbortSignal; headers: Record<string, string> } {
+  return { body, signal, headers: { 'content-type': 'application/json' } }
+}
 
 /** What stands for a result or a message that says nothing: providers refuse empty text. */
 export const nothing = '(no output)'

@@ -1,6 +1,15 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { TokenUsage, ToolContent } from '@matrix/protocol'
-import { type AdapterOptions, completeAdapter, nothing, readArguments, withOwnSignal } from './adapter-base.ts'
+import {
+  type AdapterOptions,
+  closeBody,
+  completeAdapter,
+  nothing,
+  openBody,
+  rawBody,
+  readArguments,
+  withOwnSignal,
+} from './adapter-base.ts'
 import { BrokenAnswer } from './failure.ts'
 import { createHttpFetch } from './http-fetch.ts'
 import type { UserPart } from './message-text.ts'
@@ -43,11 +52,18 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
       buildToolResultsMessage,
       buildImplicitYieldMessage: (parts) => [{ role: 'user', content: parts.map(toBlock) }],
 
-      prepareTools: (tools, systemPrompt) =>
-        Buffer.from(
-          `{"tools":${JSON.stringify(tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })))},` +
-            `"system":${JSON.stringify(systemPrompt === '' ? [] : [{ type: 'text', text: systemPrompt, ...mark }])},"messages":[`,
-        ),
+      prepareTools: (tools, systemPrompt) => {
+        const described = tools.map(({ name, description, inputSchema }) => ({
+          name,
+          description,
+          input_schema: inputSchema,
+        }))
+        const system = [{ type: 'text', text: systemPrompt, ...mark }]
+        return openBody(
+          { ...(tools.length > 0 && { tools: described }), ...(systemPrompt !== '' && { system }) },
+          'messages',
+        )
+      },
 
       callAPI: (call) =>
         withOwnSignal(call, async function* (signal) {
@@ -55,7 +71,7 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
           const stream = await (await getClient()).post<AsyncIterable<Anthropic.RawMessageStreamEvent>>(
             '/v1/messages',
             {
-              ...requestOptions(body, signal),
+              ...rawBody(body, signal),
               stream: true,
             },
           )
@@ -66,7 +82,7 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
         const body = buildBody(call, {})
         const counted = await (await getClient()).post<{ input_tokens: number }>(
           '/v1/messages/count_tokens',
-          requestOptions(body, call.signal),
+          rawBody(body, call.signal),
         )
         return counted.input_tokens
       },
@@ -89,13 +105,6 @@ async function loadClient(options: AnthropicOptions, fetch: typeof globalThis.fe
   })
 }
 
-function requestOptions(
-  body: Buffer,
-  signal: AbortSignal,
-): { body: Buffer; signal: AbortSignal; headers: Record<string, string> } {
-  return { body, signal, headers: { 'content-type': 'application/json' } }
-}
-
 function settingsOf({ thinking, effort }: AnthropicOptions): object {
   return { ...(thinking && { thinking }), ...(effort && { output_config: { effort } }) }
 }
@@ -110,16 +119,11 @@ const messageEnd = '}]}'
  * before. The last is why a turn with many blocks still finds what the turn before it stored.
  */
 function buildBody({ model, prepared, messages: { closed, userEnd, open } }: ApiCall, settings: object): Buffer {
-  const tail = `${open.slice(0, -messageEnd.length)}${markText}${messageEnd}],${JSON.stringify({ model, ...settings }).slice(1)}`
-  if (userEnd === 0) return Buffer.concat([prepared, closed, Buffer.from(tail)])
+  const marked = `${open.slice(0, -messageEnd.length)}${markText}${messageEnd}`
+  const tail = closeBody(marked, { model, ...settings })
+  if (userEnd === 0) return Buffer.concat([prepared, closed, tail])
   const cut = userEnd - messageEnd.length
-  return Buffer.concat([
-    prepared,
-    closed.subarray(0, cut),
-    Buffer.from(markText),
-    closed.subarray(cut),
-    Buffer.from(tail),
-  ])
+  return Buffer.concat([prepared, closed.subarray(0, cut), Buffer.from(markText), closed.subarray(cut), tail])
 }
 
 /** What is kept of an answer's form when it is more than text followed by calls; text and calls are by reference. */

@@ -9,6 +9,9 @@ export {
 export { findOrphanedToolCalls, interruptedText, walkEventsToMessages } from './conversation.ts'
 export { createMessageQueue, type MessageQueue } from './message-queue.ts'
 export { formatMessage, type UserPart } from './message-text.ts'
+export { createOpenaiChatAdapter } from './openai-chat-adapter.ts'
+export type { OpenaiOptions } from './openai-client.ts'
+export { createOpenaiResponsesAdapter, type OpenaiResponsesOptions } from './openai-responses-adapter.ts'
 export { type Ports, systemPorts } from './ports.ts'
 export type { ModelPricing, PricingOverrides } from './pricing.ts'
 export type {

@@ -2,16 +2,22 @@ import { type MockProvider, openMockProvider, type Turn } from '@matrix/mock-pro
 import { type DurableEvent, type Event, isPersistedByEmitEvent, loopTools, queueMessage } from '@matrix/protocol'
 import { createAnthropicAdapter } from '../src/anthropic-adapter.ts'
 import { createMessageQueue, type MessageQueue } from '../src/message-queue.ts'
+import { createOpenaiChatAdapter } from '../src/openai-chat-adapter.ts'
+import { createOpenaiResponsesAdapter } from '../src/openai-responses-adapter.ts'
 import type { Ports } from '../src/ports.ts'
 import type { ProviderAdapter } from '../src/provider-adapter.ts'
 import { runProviderLoop } from '../src/provider-loop.ts'
 import type { AgentRequest, AgentResult } from '../src/run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from '../src/tools.ts'
 
-export const dialects = ['anthropic'] as const
+export const dialects = ['anthropic', 'openai-chat', 'openai-responses'] as const
 export type Dialect = (typeof dialects)[number]
 
-export const models: Record<Dialect, string> = { anthropic: 'claude-sonnet-4-6' }
+export const models: Record<Dialect, string> = {
+  anthropic: 'claude-sonnet-4-6',
+  'openai-chat': 'gpt-5',
+  'openai-responses': 'gpt-5',
+}
 
 export function createAdapter(
   dialect: Dialect,
@@ -22,6 +28,10 @@ export function createAdapter(
   switch (dialect) {
     case 'anthropic':
       return createAnthropicAdapter({ ...options, baseUrl: mock.url })
+    case 'openai-chat':
+      return createOpenaiChatAdapter({ ...options, openaiBaseUrl: mock.openaiUrl })
+    case 'openai-responses':
+      return createOpenaiResponsesAdapter({ ...options, openaiBaseUrl: mock.openaiUrl })
   }
 }
 
