@@ -3,6 +3,7 @@ import type { ProviderResponse } from './provider-adapter.ts'
 import { type Run, record } from './run.ts'
 import { configOf } from './start.ts'
 import { apiCall, takeTurn } from './turn.ts'
+import { takeMessages } from './waiting.ts'
 
 /** What stays free for the summary and for being wrong about sizes. */
 export const COMPACT_BUFFER_RATIO = 0.17
@@ -35,6 +36,8 @@ export async function* compactWhenFull(run: Run): AsyncGenerator<Event, void> {
   if (config) yield record(run, configOf(run.route, config))
   yield record(run, { type: 'compacted_resume', text, requests, ...(wanted.idle && { idle: true }) })
   run.redeliver = true
+  // What arrived while the summary was written is the first thing to be heard after it.
+  yield* takeMessages(run)
   if (run.conversation.contextTokens() > threshold(run))
     yield failed(run, 'What is left is still too long for the model.')
 }
@@ -124,7 +127,7 @@ export function buildCompactedContext({
 
 /** The newest requests count most; what does not fit is left out, and it is said so. */
 function formatLedger(requests: readonly string[], limit: number): string {
-  const lines = requests.map((request, index) => `${index + 1}. ${request}`)
+  const lines = requests.map((request, index) => `${index + 1}. ${shorten(request, limit)}`)
   let kept = lines.length
   for (let size = 0; kept > 0; kept -= 1) {
     size += lines[kept - 1]?.length ?? 0
@@ -132,6 +135,10 @@ function formatLedger(requests: readonly string[], limit: number): string {
   }
   const note = kept > 0 ? [`(${kept} earlier requests are only in the summary.)`] : []
   return [...note, ...lines.slice(kept)].join('\n')
+}
+
+function shorten(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length - limit} more characters)`
 }
 
 const charactersPerToken = 4

@@ -5,6 +5,7 @@ import { createMessageQueue, type MessageQueue } from '../src/message-queue.ts'
 import { createOpenaiChatAdapter } from '../src/openai-chat-adapter.ts'
 import { createOpenaiResponsesAdapter } from '../src/openai-responses-adapter.ts'
 import type { Ports } from '../src/ports.ts'
+import type { PricingOverrides } from '../src/pricing.ts'
 import type { ProviderAdapter } from '../src/provider-adapter.ts'
 import { runProviderLoop } from '../src/provider-loop.ts'
 import type { AgentRequest, AgentResult } from '../src/run.ts'
@@ -22,7 +23,7 @@ export const models: Record<Dialect, string> = {
 export function createAdapter(
   dialect: Dialect,
   mock: MockProvider,
-  more: { contextWindow?: number } = {},
+  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides } = {},
 ): ProviderAdapter {
   const options = { apiKey: 'mock', maxRetries: 0, ...more }
   switch (dialect) {
@@ -58,7 +59,7 @@ export type Story = Partial<Omit<AgentRequest, 'tools'>> & {
   says?: string[]
   queue?: MessageQueue
   /** What is said when the agent falls idle; when nothing is, the queue is closed, which ends the run. */
-  onIdle?: (queue: MessageQueue, times: number) => void
+  onIdle?: (queue: MessageQueue, times: number) => unknown
   onEvent?: (event: Event) => void | Promise<void>
   contextWindow?: number
   /** Leave the mock open and unchecked. */
