@@ -129,6 +129,8 @@ function checkContent({ role, blocks, path }: Message): void {
     throw new Violation(
       `${path}: all messages must have non-empty content except for the optional final assistant message`,
     )
+  if (role === 'assistant' && /thinking$/.test(String(blocks.at(-1)?.type)))
+    throw new Violation(`${path}: The final block in an assistant message cannot be \`thinking\`.`)
   for (const [index, block] of blocks.entries()) {
     if (block.type === 'text' && block.text === '')
       throw new Violation('messages: text content blocks must be non-empty')

@@ -187,7 +187,17 @@ test.each([
   ],
   [
     'thinking that was changed',
-    [user('a'), { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 'mock:y' }] }, user('b')],
+    [
+      user('a'),
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'x', signature: 'mock:y' },
+          { type: 'text', text: 'z' },
+        ],
+      },
+      user('b'),
+    ],
     'Invalid `signature` in `thinking` block',
   ],
 ] as [string, Anthropic.MessageParam[], string][])('the Messages API refuses %s', async (_, messages, words) => {

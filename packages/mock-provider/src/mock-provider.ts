@@ -2,11 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MatrixError } from '@matrix/protocol'
-import { anthropic } from './anthropic.ts'
 import { type ApiRequest, Violation } from './api-request.ts'
+import { dialects } from './check-request.ts'
 import { type Dialect, isObject, type Reply } from './dialect.ts'
-import { openaiChat } from './openai-chat.ts'
-import { openaiResponses } from './openai-responses.ts'
 import type { Conversation, Fault, Playbook, Turn } from './playbook.ts'
 import { countTokens } from './prompt-cache.ts'
 import { openScript, type Script } from './script.ts'
@@ -45,10 +43,10 @@ export type MockProviderOptions = {
   forgetful?: boolean
 }
 
-const dialects: [suffix: string, dialect: Dialect][] = [
-  ['/messages', anthropic],
-  ['/chat/completions', openaiChat],
-  ['/responses', openaiResponses],
+const paths: [suffix: string, dialect: Dialect][] = [
+  ['/messages', dialects.anthropic],
+  ['/chat/completions', dialects['openai-chat']],
+  ['/responses', dialects['openai-responses']],
 ]
 
 /** Listens on localhost and plays the model. */
@@ -120,7 +118,7 @@ function openStage({ playbook, turns, forgetful }: MockProviderOptions): Stage {
     const path = (request.url ?? '').replace(/\?.*$/, '')
     const body = await readBody(request)
     const counting = path.endsWith('/count_tokens')
-    const dialect = dialects.find(([suffix]) => path.replace('/count_tokens', '').endsWith(suffix))?.[1]
+    const dialect = paths.find(([suffix]) => path.replace('/count_tokens', '').endsWith(suffix))?.[1]
     if (!dialect)
       return sendJson(response, 404, {
         error: { type: 'not_found_error', message: `${request.method} ${path} is not a path of the mock` },

@@ -130,12 +130,16 @@ function buildBody({ model, prepared, messages: { closed, userEnd, open } }: Api
 type Verbatim = { name: 'anthropic'; blocks: object[] }
 
 function addAssistantMessage({ text, calls, provider }: AssistantTurn): object[] {
-  const content = isVerbatim(provider)
+  const blocks = isVerbatim(provider)
     ? provider.blocks.flatMap((block) => fromVerbatim(block, text, calls))
     : plainBlocks(text, calls)
   // Thinking that led to nothing cannot be sent back.
-  const said = content.some((block) => 'type' in block && (block.type === 'text' || block.type === 'tool_use'))
-  return said ? [{ role: 'assistant', content }] : []
+  const content = blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1)
+  return content.length === 0 ? [] : [{ role: 'assistant', content }]
+}
+
+function isThinking(block: object): boolean {
+  return 'type' in block && (block.type === 'thinking' || block.type === 'redacted_thinking')
 }
 
 function isVerbatim(provider: unknown): provider is Verbatim {

@@ -88,7 +88,7 @@ function addAssistantMessage({ text, calls, provider }: AssistantTurn): object[]
     ? provider.items.flatMap((item) => fromVerbatim(item, text, calls))
     : plainItems(text, calls)
   // Reasoning that led to nothing cannot be sent back.
-  return items.some((item) => !('type' in item) || item.type !== 'reasoning') ? items : []
+  return items.slice(0, items.findLastIndex((item) => !('type' in item) || item.type !== 'reasoning') + 1)
 }
 
 function isVerbatim(provider: unknown): provider is Verbatim {
