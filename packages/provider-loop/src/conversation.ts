@@ -21,6 +21,8 @@ export type Conversation = {
   list(): string[]
   /** Calls of the last turn that have no result yet, in the order they were made. */
   pendingCalls(): ToolUse[]
+  /** Whether an answer was begun and neither completed nor given up, as a crash leaves it. */
+  hasPartialTurn(): boolean
   /** Whether something was said that the model has not answered. */
   awaitsModel(): boolean
   /** About how many tokens the next request has: what the provider last counted, and what came since. */
@@ -61,10 +63,20 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   }
 
   function hear(heard: UserPart[]): void {
-    closeTurn()
     parts.push(...heard)
     tokens += heard.reduce((sum, part) => sum + estimateTokens(part), 0)
     if (heard.length > 0) unanswered = true
+  }
+
+  function completeTurn({ stopReason, usage }: EventOf<'turn_completed'>): void {
+    // What a crash left of an answer never happened: nobody acted on it.
+    if (stopReason === 'failed') {
+      turn = undefined
+      return
+    }
+    closeTurn()
+    tokens = totalTokens(usage)
+    unanswered = false
   }
 
   /** The model's words become final, and with them what they answer. An empty answer leaves no trace. */
@@ -135,7 +147,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
 
   /** A fork's child inherits everything said before, and none of the calls that were under way. */
   function fork(marker: EventOf<'fork_marker'>): void {
-    closeTurn()
+    turn = undefined
     for (const { callId } of pendingCalls())
       answer(callId, { content: [{ type: 'text', text: childText }], isError: false })
     say(forkText(marker))
@@ -160,10 +172,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
         turn.calls.push(toToolUse(event))
         break
       case 'turn_completed':
-        if (event.stopReason === 'failed') break
-        closeTurn()
-        tokens = totalTokens(event.usage)
-        unanswered = false
+        completeTurn(event)
         break
       case 'tool_result':
         answer(event.callId, event)
@@ -198,7 +207,6 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   return {
     apply,
     messages() {
-      closeTurn()
       return {
         closed: history.bytes(),
         userEnd,
@@ -207,14 +215,9 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
           .join(','),
       }
     },
-    list() {
-      closeTurn()
-      return [...history.list(), ...openMessages().map((message) => JSON.stringify(message))]
-    },
-    pendingCalls() {
-      closeTurn()
-      return pendingCalls()
-    },
+    list: () => [...history.list(), ...openMessages().map((message) => JSON.stringify(message))],
+    pendingCalls,
+    hasPartialTurn: () => turn !== undefined,
     awaitsModel: () => unanswered && pendingCalls().length === 0,
     contextTokens: () => tokens,
     requests: () => requests,

@@ -24,6 +24,7 @@ export async function* startRun(
   for (const event of events) applyEvent(run, event)
   if (!frozen || !route) yield record(run, configOf(run.route, settings))
 
+  yield* dropPartialTurn(run)
   yield* closeOrphans(run)
   const unfinished = run.conversation.unfinishedCompaction()
   if (unfinished) run.compact = { reason: unfinished.reason, idle: false }
@@ -49,6 +50,13 @@ export function configOf(
 
 function toSpec({ name, description, inputSchema }: ToolSpec): ToolSpec {
   return { name, description, inputSchema }
+}
+
+/** An answer of which only the beginning was stored is as good as none; the model is asked again. */
+function* dropPartialTurn(run: Run): Generator<Event> {
+  if (!run.conversation.hasPartialTurn()) return
+  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  yield record(run, { type: 'turn_completed', model: run.route.model, stopReason: 'failed', usage, costUsd: 0 })
 }
 
 /**

@@ -22,7 +22,7 @@ export const models: Record<Dialect, string> = {
 
 export function createAdapter(
   dialect: Dialect,
-  mock: MockProvider,
+  mock: Pick<MockProvider, 'url' | 'openaiUrl'>,
   more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides } = {},
 ): ProviderAdapter {
   const options = { apiKey: 'mock', maxRetries: 0, ...more }
