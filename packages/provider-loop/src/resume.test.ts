@@ -91,6 +91,7 @@ async function live(dialect: Dialect, { answers, messages, kills }: Story): Prom
       }
       const event: Event = step.value
       seen += 1
+      if (seen > 3000) throw new Error('the agent goes on for ever')
       const dies = kill !== undefined && events++ === kill.after
       if (isPersistedByEmitEvent(event) && (!dies || kill.stored)) {
         disk.push(JSON.parse(JSON.stringify(event)))

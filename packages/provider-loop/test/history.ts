@@ -83,6 +83,8 @@ function writeHistory(happenings: Happening[], dialect: Dialect): Step[] {
         if (!item.late) steps.push(...takeAll(pending))
         break
       case 'turn':
+        // A model is only ever asked when something is unanswered.
+        if (isTurnEnd(steps.at(-1))) steps.push({ type: 'notice', ...stamp, text: `Go on ${id}` })
         steps.push(...takeAll(pending), 'request', ...turnEvents(item, id, dialect), ...resultEvents(item, id))
         break
       case 'notice':
@@ -115,6 +117,10 @@ function writeHistory(happenings: Happening[], dialect: Dialect): Step[] {
     }
   })
   return [...steps, ...takeAll(pending), 'request']
+}
+
+function isTurnEnd(step: Step | undefined): boolean {
+  return step === 'request' || step?.type === 'turn_completed'
 }
 
 function consumedMessage(id: string, text: string, image = false): DurableEvent {
