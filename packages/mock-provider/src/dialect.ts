@@ -5,11 +5,12 @@ import type { PromptUsage } from './prompt-cache.ts'
 
 export type ReplyCall = { id: string; name: string; arguments: string }
 
-export type ResolvedPart =
+export type ResolvedPart = { itemId: string | undefined } & (
   | { kind: 'thinking'; text: string; signature: string }
   | { kind: 'redacted_thinking'; data: string }
   | { kind: 'text'; text: string }
   | { kind: 'tool_call'; call: ReplyCall }
+)
 
 /** An answer with every choice made, ready to be put into the words of one API. */
 export type Reply = {

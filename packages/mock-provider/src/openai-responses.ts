@@ -188,20 +188,20 @@ function outputItem(part: ResolvedPart, id: string): Json[] {
     case 'thinking':
       return [
         {
-          id: `rs_${id}`,
+          id: part.itemId ?? `rs_${id}`,
           type: 'reasoning',
           summary: [{ type: 'summary_text', text: part.text }],
           encrypted_content: part.signature,
         },
       ]
     case 'redacted_thinking':
-      return [{ id: `rs_${id}`, type: 'reasoning', summary: [], encrypted_content: part.data }]
+      return [{ id: part.itemId ?? `rs_${id}`, type: 'reasoning', summary: [], encrypted_content: part.data }]
     case 'text':
-      return [messageItem(`msg_${id}`, { type: 'output_text', text: part.text, annotations: [] })]
+      return [messageItem(part.itemId ?? `msg_${id}`, { type: 'output_text', text: part.text, annotations: [] })]
     case 'tool_call':
       return [
         {
-          id: `fc_${id}`,
+          id: part.itemId ?? `fc_${id}`,
           type: 'function_call',
           call_id: part.call.id,
           name: part.call.name,

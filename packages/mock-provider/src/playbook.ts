@@ -65,12 +65,14 @@ export const ScriptedCall = z.strictObject({
 })
 export type ScriptedCall = z.infer<typeof ScriptedCall>
 
-/** One piece of an answer, for answers whose order matters. */
+const itemId = { id: z.string().optional() }
+
+/** One piece of an answer, for answers whose order matters. `id` is what the Responses API calls the item. */
 export const ReplyPart = z.union([
-  z.strictObject({ thinking: z.string(), signature: z.string().optional() }),
-  z.strictObject({ redactedThinking: z.string() }),
-  z.strictObject({ text: z.string() }),
-  z.strictObject({ toolCall: ScriptedCall }),
+  z.strictObject({ thinking: z.string(), signature: z.string().optional(), ...itemId }),
+  z.strictObject({ redactedThinking: z.string(), ...itemId }),
+  z.strictObject({ text: z.string(), ...itemId }),
+  z.strictObject({ toolCall: ScriptedCall, ...itemId }),
 ])
 export type ReplyPart = z.infer<typeof ReplyPart>
 

@@ -150,11 +150,14 @@ function partsOf(turn: Turn): ReplyPart[] {
 }
 
 function resolvePart(part: ReplyPart, nextCallId: () => string): ResolvedPart {
-  if ('thinking' in part)
-    return { kind: 'thinking', text: part.thinking, signature: part.signature ?? signThinking(part.thinking) }
-  if ('redactedThinking' in part) return { kind: 'redacted_thinking', data: part.redactedThinking }
-  if ('text' in part) return { kind: 'text', text: part.text }
-  return { kind: 'tool_call', call: resolveCall(part.toolCall, nextCallId) }
+  const itemId = part.id
+  if ('thinking' in part) {
+    const signature = part.signature ?? signThinking(part.thinking)
+    return { itemId, kind: 'thinking', text: part.thinking, signature }
+  }
+  if ('redactedThinking' in part) return { itemId, kind: 'redacted_thinking', data: part.redactedThinking }
+  if ('text' in part) return { itemId, kind: 'text', text: part.text }
+  return { itemId, kind: 'tool_call', call: resolveCall(part.toolCall, nextCallId) }
 }
 
 function resolveCall(call: ScriptedCall, nextCallId: () => string): { id: string; name: string; arguments: string } {
