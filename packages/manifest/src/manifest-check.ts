@@ -1,4 +1,5 @@
 import { findHiddenCharacters } from '@matrix/protocol'
+import * as z from 'zod'
 import { findCredentialArguments, isLiteralCredential } from './credential.ts'
 import { isPlaceholderDigest } from './digest.ts'
 import {
@@ -9,10 +10,11 @@ import {
 } from './environment-reference.ts'
 import type { Problem } from './finding.ts'
 import { isPinnedTo, parseLauncher } from './launcher.ts'
-import { Manifest, Server, type SideEffect, type StdioServer } from './manifest.ts'
+import { Assignments, Manifest, SideEffect } from './manifest.ts'
 import type { RuleId } from './rule.ts'
-import { schemaProblems } from './schema-problems.ts'
+import { type FieldRule, schemaProblems } from './schema-problems.ts'
 import type { Path } from './source-text.ts'
+import { DIGEST_SHAPE } from './tool-uri.ts'
 
 export type ManifestCheck = { manifest: Manifest | undefined; problems: Problem[] }
 
@@ -22,15 +24,46 @@ export type EnvironmentLookup = (name: string) => boolean
 /** Everything about a v1 manifest that can be told from the document alone. */
 export function checkManifest(value: unknown, isSet?: EnvironmentLookup): ManifestCheck {
   const parsed = Manifest.safeParse(value)
-  if (parsed.success)
-    return { manifest: parsed.data, problems: meaningProblems(parsed.data.servers, parsed.data, isSet) }
+  if (parsed.success) return { manifest: parsed.data, problems: meaningProblems(parsed.data, isSet) }
 
-  const problems = schemaProblems(parsed.error, value, ruleOfField)
+  const problems = schemaProblems(parsed.error, value, fieldRule)
   const isReadable = problems.every(({ rule }) => rule === 'MX025')
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the manifest.
   const manifest = isReadable ? (value as Manifest) : undefined
-  return { manifest, problems: [...problems, ...meaningProblems(readableServers(value), manifest, isSet)] }
+  return { manifest, problems: [...problems, ...meaningProblems(Legible.parse(value), isSet)] }
 }
+
+const legibleText = z.string().optional().catch(undefined)
+const legibleAssignments = Assignments.optional().catch(undefined)
+const LegibleServer = z
+  .object({
+    alias: legibleText,
+    transport: legibleText,
+    command: legibleText,
+    args: z.array(z.string()).optional().catch(undefined),
+    env: legibleAssignments,
+    headers: legibleAssignments,
+    endpoint: legibleText,
+    package_digest: legibleText,
+    version: legibleText,
+    tools: z
+      .array(z.object({ name: legibleText, description: legibleText, side_effect_class: legibleText }).catch({}))
+      .optional()
+      .catch(undefined),
+  })
+  .catch({})
+type LegibleServer = z.infer<typeof LegibleServer>
+
+/** What can be made out of a document that is not well-formed: one wrong field must not hide a credential in the next. */
+const Legible = z
+  .object({
+    description: legibleText,
+    allowed_side_effects: z.array(z.string()).optional().catch(undefined),
+    servers: z.array(LegibleServer).catch([]),
+    native_tools: z.array(z.unknown()).optional().catch(undefined),
+  })
+  .catch({ servers: [] })
+type Legible = z.infer<typeof Legible>
 
 const rulesByField: Record<string, RuleId> = {
   alias: 'MX002',
@@ -41,37 +74,28 @@ const rulesByField: Record<string, RuleId> = {
   agent: 'MX026',
 }
 
-function ruleOfField({ path }: { path: PropertyKey[] }, found: unknown): RuleId | undefined {
+const fieldRule: FieldRule = ({ code, path }, found) => {
   const field = path.at(-1)
-  if (field === 'transport' && /^(?:http\+)?sse$/i.test(String(found))) return 'MX017'
-  return typeof field === 'string' ? rulesByField[field] : undefined
+  if (field === 'transport' && typeof found === 'string' && code === 'invalid_union')
+    return {
+      rule: /^(?:http\+)?sse$/i.test(found) ? 'MX017' : 'MX003',
+      message: `must be "stdio" or "http", not ${JSON.stringify(found)}`,
+    }
+  if (field === 'tools' && code === 'too_small')
+    return { rule: 'MX011', message: 'is empty, but must list every tool the server advertises' }
+  const rule = typeof field === 'string' ? rulesByField[field] : undefined
+  return rule && { rule }
 }
 
-/** One malformed server must not keep the others from being looked at; those that cannot be read leave a gap, so indexes still fit. */
-function readableServers(value: unknown): (Server | undefined)[] {
-  const servers = typeof value === 'object' && value !== null && 'servers' in value ? value.servers : undefined
-  if (!Array.isArray(servers)) return []
-  return servers.map((server) => {
-    const { data, error } = Server.safeParse(server)
-    return data ?? (error?.issues.every(({ code }) => code === 'unrecognized_keys') ? (server as Server) : undefined)
-  })
+function meaningProblems(manifest: Legible, isSet: EnvironmentLookup | undefined): Problem[] {
+  const { servers, allowed_side_effects: allowed } = manifest
+  const ofServers = servers.flatMap((server, index) => serverProblems(server, ['servers', index], allowed, isSet))
+  return [...duplicateAliases(servers), ...ofServers, ...topProblems(manifest)]
 }
 
-function meaningProblems(
-  servers: (Server | undefined)[],
-  manifest: Manifest | undefined,
-  isSet: EnvironmentLookup | undefined,
-): Problem[] {
-  const problems = duplicateAliases(servers)
-  servers.forEach((server, index) => {
-    if (server) problems.push(...serverProblems(server, ['servers', index], manifest?.allowed_side_effects, isSet))
-  })
-  return manifest ? [...problems, ...topProblems(manifest)] : problems
-}
-
-function topProblems(manifest: Manifest): Problem[] {
+function topProblems(manifest: Legible): Problem[] {
   const problems = hiddenProblems(manifest.description, ['description'])
-  const chain = manifest.allowed_side_effects.indexOf('chain')
+  const chain = manifest.allowed_side_effects?.indexOf('chain') ?? -1
   if (chain !== -1)
     problems.push({
       rule: 'MX023',
@@ -88,37 +112,42 @@ function topProblems(manifest: Manifest): Problem[] {
   return problems
 }
 
-function duplicateAliases(servers: (Server | undefined)[]): Problem[] {
-  const seen = new Set<string>(['builtin', 'native'])
-  return servers.flatMap((server, index) => {
-    if (!server) return []
-    const isReserved = server.alias === 'builtin' || server.alias === 'native'
-    const isTaken = seen.has(server.alias)
-    seen.add(server.alias)
-    const reason = isReserved ? 'is reserved for the tools of Matrix itself' : 'is used by two servers'
-    return isTaken
-      ? [{ rule: 'MX002', path: ['servers', index, 'alias'], message: `The alias "${server.alias}" ${reason}.` }]
-      : []
+const reservedAliases: readonly string[] = ['builtin', 'native']
+
+function duplicateAliases(servers: LegibleServer[]): Problem[] {
+  const seen = new Set(reservedAliases)
+  return servers.flatMap(({ alias }, index) => {
+    if (alias === undefined || !seen.has(alias)) {
+      if (alias !== undefined) seen.add(alias)
+      return []
+    }
+    const reason = reservedAliases.includes(alias)
+      ? 'is reserved for the tools of Matrix itself'
+      : 'is used by two servers'
+    return [{ rule: 'MX002', path: ['servers', index, 'alias'], message: `The alias "${alias}" ${reason}.` }]
   })
 }
 
 function serverProblems(
-  server: Server,
+  server: LegibleServer,
   path: Path,
-  allowed: readonly SideEffect[] | undefined,
+  allowed: readonly string[] | undefined,
   isSet: EnvironmentLookup | undefined,
 ): Problem[] {
   return [
     ...digestProblems(server, path),
-    ...(server.transport === 'stdio' ? launchProblems(server, path) : endpointProblems(server.endpoint, path)),
-    ...assignmentProblems(server, path, isSet),
+    ...argumentProblems(server, path),
+    ...launcherProblems(server, path),
+    ...endpointProblems(server, path),
+    ...assignmentProblems(server.env, [...path, 'env'], isSet),
+    ...assignmentProblems(server.headers, [...path, 'headers'], isSet),
     ...toolProblems(server, path),
-    ...(allowed ? deniedTools(server, path, allowed) : []),
+    ...deniedTools(server, path, allowed),
   ]
 }
 
-function digestProblems({ alias, package_digest: digest }: Server, path: Path): Problem[] {
-  if (!digest || !isPlaceholderDigest(digest)) return []
+function digestProblems({ alias, package_digest: digest = '' }: LegibleServer, path: Path): Problem[] {
+  if (!DIGEST_SHAPE.test(digest) || !isPlaceholderDigest(digest)) return []
   return [
     {
       rule: 'MX005',
@@ -128,71 +157,72 @@ function digestProblems({ alias, package_digest: digest }: Server, path: Path): 
   ]
 }
 
-function launchProblems({ alias, command, args = [], version }: StdioServer, path: Path): Problem[] {
-  const problems: Problem[] = findCredentialArguments(args).map((index) => ({
-    rule: 'MX008',
-    path: [...path, 'args', index],
-    message: `Argument ${index} of "${alias}" holds a literal credential.`,
-  }))
-  const launcher = parseLauncher(command, args)
-  if (!isPinnedTo(launcher, version) && launcher.kind === 'package') {
-    const carried = launcher.version ? `carries "${launcher.version}"` : 'carries no version'
-    problems.push({
-      rule: 'MX007',
-      path: [...path, 'args', launcher.argument],
-      message: `"${alias}" is version ${version}, but its launch argument for ${launcher.name} ${carried}.`,
-    })
-  }
-  args.forEach((argument, index) => {
-    problems.push(...hiddenProblems(argument, [...path, 'args', index]))
-  })
-  return problems
+function argumentProblems({ alias, args = [] }: LegibleServer, path: Path): Problem[] {
+  const hidden = args.flatMap((argument, index) => hiddenProblems(argument, [...path, 'args', index]))
+  const credentials = findCredentialArguments(args).map(
+    (index): Problem => ({
+      rule: 'MX008',
+      path: [...path, 'args', index],
+      message: `Argument ${index} of "${alias}" holds a literal credential.`,
+    }),
+  )
+  return [...hidden, ...credentials]
 }
 
-function endpointProblems(endpoint: string, path: Path): Problem[] {
+function launcherProblems({ alias, command, args = [], version }: LegibleServer, path: Path): Problem[] {
+  if (command === undefined || version === undefined) return []
+  const launcher = parseLauncher(command, args)
+  if (launcher.kind !== 'package' || isPinnedTo(launcher, version)) return []
+  const carried = launcher.version ? `carries "${launcher.version}"` : 'carries no version'
+  const message = `"${alias}" is version ${version}, but its launch argument for ${launcher.name} ${carried}.`
+  return [{ rule: 'MX007', path: [...path, 'args', launcher.argument], message }]
+}
+
+function endpointProblems({ endpoint }: LegibleServer, path: Path): Problem[] {
+  if (endpoint === undefined || !URL.canParse(endpoint)) return []
   const where = [...path, 'endpoint']
   if (isLiteralCredential('', endpoint))
     return [{ rule: 'MX008', path: where, message: 'The endpoint holds a literal credential.' }]
   const { protocol, hostname } = new URL(endpoint)
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
-  return protocol === 'http:' && !isLocal
-    ? [
-        {
-          rule: 'MX003',
-          severity: 'warning',
-          path: where,
-          message: `The endpoint is reached without encryption at ${hostname}.`,
-          fix: 'Use https.',
-        },
-      ]
-    : []
+  const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+  if (protocol !== 'http:' || isLocal) return []
+  return [
+    {
+      rule: 'MX003',
+      severity: 'warning',
+      path: where,
+      message: `The endpoint is reached without encryption at ${hostname}.`,
+      fix: 'Use https.',
+    },
+  ]
 }
 
-function assignmentProblems(server: Server, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
-  const field = server.transport === 'stdio' ? 'env' : 'headers'
+function assignmentProblems(
+  entries: Assignments | undefined,
+  path: Path,
+  isSet: EnvironmentLookup | undefined,
+): Problem[] {
   const seen = new Set<string>()
-  return readAssignments(server.transport === 'stdio' ? server.env : server.headers).flatMap((assignment) => {
-    const where = [...path, field, assignment.step]
-    const isTwice = seen.has(assignment.name)
+  return readAssignments(entries).flatMap((assignment): Problem[] => {
+    const where = [...path, assignment.step]
+    const problems = assignmentProblem(assignment, where, isSet)
+    if (seen.has(assignment.name))
+      problems.push({
+        rule: 'MX001',
+        path: where,
+        message: `"${assignment.name}" is set twice.`,
+        fix: 'Keep one of the two.',
+      })
     seen.add(assignment.name)
-    if (isTwice)
-      return [{ rule: 'MX001', path: where, message: `"${assignment.name}" is set twice.` }] satisfies Problem[]
-    return assignmentProblem(assignment, where, isSet)
+    return problems
   })
 }
 
 function assignmentProblem({ name, value }: Assignment, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
+  if (isLiteralCredential(name, value))
+    return [{ rule: 'MX008', path, message: `"${name}" is given a literal credential.` }]
   if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))
     return [{ rule: 'MX001', path, message: 'An entry must be KEY=VALUE or $env:NAME.' }]
-  if (isLiteralCredential(name, value))
-    return [
-      {
-        rule: 'MX008',
-        path,
-        message: `"${name}" is given a literal credential.`,
-        fix: `Write ${name}=$env:${name.replace(/\W/g, '_').toUpperCase()} and revoke the value that was in the file.`,
-      },
-    ]
 
   const malformed = findMalformedReference(value)
   if (malformed)
@@ -212,10 +242,11 @@ function assignmentProblem({ name, value }: Assignment, path: Path, isSet: Envir
   }))
 }
 
-function toolProblems({ alias, tools }: Server, path: Path): Problem[] {
+function toolProblems({ alias, tools = [] }: LegibleServer, path: Path): Problem[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name, description }, index) => {
     const problems = hiddenProblems(description, [...path, 'tools', index, 'description'])
+    if (name === undefined) return problems
     if (seen.has(name))
       problems.push({
         rule: 'MX012',
@@ -227,18 +258,17 @@ function toolProblems({ alias, tools }: Server, path: Path): Problem[] {
   })
 }
 
-function deniedTools({ alias, tools }: Server, path: Path, allowed: readonly SideEffect[]): Problem[] {
-  const denied = tools.filter(({ side_effect_class: needs }) => !allowed.includes(needs))
+function deniedTools(
+  { alias, tools = [] }: LegibleServer,
+  path: Path,
+  allowed: readonly string[] | undefined,
+): Problem[] {
+  const isDenied = (needs: string | undefined) => SideEffect.safeParse(needs).success && !allowed?.includes(needs ?? '')
+  const denied = allowed ? tools.filter((tool) => isDenied(tool.side_effect_class)) : []
   if (denied.length === 0) return []
   const names = denied.map(({ name, side_effect_class: needs }) => `${name} (${needs})`).join(', ')
-  return [
-    {
-      rule: 'MX013',
-      path: [...path, 'tools'],
-      at: 'key',
-      message: `${denied.length} of the ${tools.length} tools of "${alias}" can never be called by this agent: ${names}.`,
-    },
-  ]
+  const message = `${denied.length} of the ${tools.length} tools of "${alias}" can never be called by this agent: ${names}.`
+  return [{ rule: 'MX013', path: [...path, 'tools'], at: 'key', message }]
 }
 
 function hiddenProblems(text: string | undefined, path: Path): Problem[] {

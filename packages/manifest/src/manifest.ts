@@ -13,7 +13,8 @@ const version = z
   .meta({ pattern: '^\\d+\\.\\d+\\.\\d+' })
 const digest = z.string().regex(DIGEST_SHAPE, 'sha256: and 64 lower-case hex digits')
 /** Either a list of `KEY=VALUE` or an object; a bare `$env:NAME` in a list stands for `NAME=$env:NAME`. */
-const assignments = z.union([z.array(z.string()), z.record(z.string(), z.string())])
+export const Assignments = z.union([z.array(z.string()), z.record(z.string(), z.string())])
+export type Assignments = z.infer<typeof Assignments>
 
 export const Tool = z.strictObject({
   name: z.string().regex(TOOL_NAME_SHAPE, 'a tool name: up to 128 letters, digits, "_", "." and "-"'),
@@ -37,7 +38,7 @@ export const StdioServer = z.strictObject({
   transport: z.literal('stdio'),
   command: text,
   args: z.array(z.string()).optional(),
-  env: assignments.optional().describe('KEY=VALUE or KEY=$env:NAME; credentials only as references.'),
+  env: Assignments.optional().describe('KEY=VALUE or KEY=$env:NAME; credentials only as references.'),
   package_digest: digest.describe('sha256 of the published package.'),
 })
 export type StdioServer = z.infer<typeof StdioServer>
@@ -46,7 +47,7 @@ export const HttpServer = z.strictObject({
   ...common,
   transport: z.literal('http'),
   endpoint: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
-  headers: assignments.optional().describe('Credentials only as references: "Bearer $env:TOKEN".'),
+  headers: Assignments.optional().describe('Credentials only as references: "Bearer $env:TOKEN".'),
   package_digest: digest
     .optional()
     .describe('Nothing is installed for a remote server; the digest of its tool list may stand here.'),

@@ -4,20 +4,15 @@ import type { RuleId } from './rule.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** What a schema finds wrong, as problems in the words of a person; `ruleOf` may give a field a rule of its own. */
-export function schemaProblems(
-  error: z.ZodError,
-  value: unknown,
-  ruleOf: (issue: Issue, found: unknown) => RuleId | undefined,
-): Problem[] {
+/** A field's own rule, and its own words where the general ones would not help. */
+export type FieldRule = (issue: Issue, found: unknown) => { rule: RuleId; message?: string } | undefined
+
+/** What a schema finds wrong, as problems in the words of a person. */
+export function schemaProblems(error: z.ZodError, value: unknown, ruleOf: FieldRule): Problem[] {
   return error.issues.flatMap((issue) => issueProblems(issue, value, ruleOf))
 }
 
-function issueProblems(
-  issue: Issue,
-  value: unknown,
-  ruleOf: (issue: Issue, found: unknown) => RuleId | undefined,
-): Problem[] {
+function issueProblems(issue: Issue, value: unknown, ruleOf: FieldRule): Problem[] {
   const path = issue.path as (string | number)[]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -28,9 +23,9 @@ function issueProblems(
     }))
 
   const found = valueAt(value, path)
-  const rule = ruleOf(issue, found) ?? 'MX001'
+  const own = ruleOf(issue, found)
   const name = path.length === 0 ? 'The document' : `"${path.join('.')}"`
-  return [{ rule, path, message: `${name} ${complaint(issue, found)}.` }]
+  return [{ rule: own?.rule ?? 'MX001', path, message: `${name} ${own?.message ?? complaint(issue, found)}.` }]
 }
 
 function complaint(issue: Issue, found: unknown): string {

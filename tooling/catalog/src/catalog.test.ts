@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+
+describe.each(readCatalog().map((entry) => [entry.server.alias, entry] as const))('%s', (_alias, entry) => {
+  const { server } = entry
+  const surface = readSurface(entry)
+
+  test('declares exactly the tools that the pinned package advertises', () => {
+    expect(namesOf(server)).toEqual(namesOf(surface))
+  })
+
+  test('carries the digest and the integrity of the published package', () => {
+    expect([server.package_digest, entry.integrity]).toEqual([surface.package_digest, surface.integrity])
+  })
+
+  test('is launched at its pinned version, with the arguments its tools were listed with', () => {
+    expect(server.args).toEqual(['-y', `${entry.package}@${server.version}`, ...surface.args])
+  })
+
+  test('says which variables of the environment it needs', () => {
+    expect(entry.needs_env).toEqual(referencesIn([...server.args, ...server.env]))
+  })
+})
+
+describe.each(['default', 'neo', 'forge'])('agents/%s.json', (name) => {
+  const manifest = readManifest(name)
+
+  test('uses servers exactly as the catalogue has them', () => {
+    const catalogue = readCatalog().map((entry) => entry.server)
+
+    expect(catalogue).toEqual(expect.arrayContaining(manifest.servers))
+  })
+
+  test('has no server without a tool that it may call', () => {
+    const idle = manifest.servers.filter(({ tools }) => !tools.some((tool) => isAllowed(tool, manifest)))
+
+    expect(idle.map((server) => server.alias)).toEqual([])
+  })
+
+  test('runs without a key', () => {
+    expect(manifest.servers.flatMap(({ args, env }) => referencesIn([...args, ...env]))).toEqual([])
+  })
+
+  test('allows nothing that default does not, so default may start it as a child', () => {
+    const parent = readManifest('default')
+
+    expect(parent.allowed_side_effects).toEqual(expect.arrayContaining(manifest.allowed_side_effects))
+    expect(parent.servers).toEqual(expect.arrayContaining(manifest.servers))
+  })
+})
+
+test('neo can read and use the network, and nothing else', () => {
+  const neo = readManifest('neo')
+  const callable = neo.servers.flatMap(({ tools }) => tools).filter((tool) => isAllowed(tool, neo))
+
+  expect(neo.allowed_side_effects).toEqual(['read', 'network'])
+  expect(new Set(callable.map((tool) => tool.side_effect_class))).toEqual(new Set(['read', 'network']))
+})
+
+test('forge has no way to the network', () => {
+  expect(readManifest('forge').allowed_side_effects).toEqual(['read', 'write'])
+})
+
+type Tool = { name: string; side_effect_class: string }
+type Server = {
+  alias: string
+  args: string[]
+  env: string[]
+  package_digest: string
+  version: string
+  tools: Tool[]
+}
+type Manifest = { allowed_side_effects: string[]; servers: Server[] }
+type Entry = { package: string; integrity: string; needs_env: string[]; server: Server }
+type Surface = { package_digest: string; integrity: string; args: string[]; tools: { name: string }[] }
+
+function readCatalog(): Entry[] {
+  return readJson<{ servers: Entry[] }>('agents/catalog.json').servers
+}
+
+function readManifest(name: string): Manifest {
+  return readJson(`agents/${name}.json`)
+}
+
+/** What the package answered to tools/list when its pin was taken. */
+function readSurface(entry: Entry): Surface {
+  const file = `${entry.package.replace('@', '').replace('/', '-')}-${entry.server.version}.json`
+  return readJson(`packages/manifest/fixtures/surfaces/${file}`)
+}
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))
+}
+
+function namesOf({ tools }: { tools: { name: string }[] }): string[] {
+  return tools.map((tool) => tool.name).sort()
+}
+
+function isAllowed(tool: Tool, { allowed_side_effects }: Manifest): boolean {
+  return allowed_side_effects.includes(tool.side_effect_class)
+}
+
+function referencesIn(values: string[]): string[] {
+  return values.flatMap((value) => [...value.matchAll(/\$env:(\w+)/g)].map(([, name = '']) => name))
+}
