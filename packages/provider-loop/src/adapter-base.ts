@@ -29,7 +29,12 @@ export function completeAdapter(
   core: AdapterCore,
   { priceProvider, pricing, contextWindow }: AdapterOptions,
 ): ProviderAdapter {
-  const getModelPricing = (model: string) => findPricing(model, priceProvider, pricing)
+  const known = new Map<string, ReturnType<typeof findPricing>>()
+  const getModelPricing = (model: string) => {
+    const found = known.get(model) ?? findPricing(model, priceProvider, pricing)
+    known.set(model, found)
+    return found
+  }
   return {
     getModelPricing,
     getContextWindow: async (model) =>

@@ -87,7 +87,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     const written = callbacks.addAssistantMessage(finished)
     if (written.length === 0) return
     for (const message of openMessages()) history.append(message)
-    userEnd = Math.max(0, history.bytes().length - 1)
+    userEnd = Math.max(0, history.size() - 1)
     for (const message of written) history.append(message)
     calls = finished.calls
     results = new Map()
@@ -100,8 +100,9 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   }
 
   function answerOf({ callId, name }: ToolUse): AnsweredCall {
-    const result = results.get(callId) ?? { content: [{ type: 'text', text: interruptedText }], isError: true }
-    return { callId, name, ...result }
+    const result = results.get(callId)
+    if (result) return { callId, name, content: result.content, isError: result.isError }
+    return { callId, name, content: [{ type: 'text', text: interruptedText }], isError: true }
   }
 
   function pendingCalls(): ToolUse[] {

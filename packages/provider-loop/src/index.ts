@@ -1,3 +1,4 @@
+export { type AdapterCore, type AdapterOptions, completeAdapter, readArguments } from './adapter-base.ts'
 export { type AnthropicOptions, createAnthropicAdapter } from './anthropic-adapter.ts'
 export { type BudgetOptions, type BudgetPort, type BudgetState, createBudget, type Reservation } from './budget.ts'
 export {
@@ -7,6 +8,7 @@ export {
   extractCheckpoint,
 } from './compaction.ts'
 export { findOrphanedToolCalls, interruptedText, walkEventsToMessages } from './conversation.ts'
+export { BrokenAnswer } from './failure.ts'
 export { createMessageQueue, type MessageQueue } from './message-queue.ts'
 export { formatMessage, type UserPart } from './message-text.ts'
 export { createOpenaiChatAdapter } from './openai-chat-adapter.ts'
