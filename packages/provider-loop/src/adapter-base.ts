@@ -83,12 +83,15 @@ export async function* withOwnSignal<Item, Result>(
   const abort = () => controller.abort(call.signal.reason)
   call.signal.addEventListener('abort', abort)
   if (call.signal.aborted) abort()
+  let whole = false
   try {
-    return yield* request(controller.signal)
+    const result = yield* request(controller.signal)
+    whole = true
+    return result
   } finally {
     call.signal.removeEventListener('abort', abort)
-    // A no-op after a whole answer; otherwise what was still under way ends here.
-    controller.abort()
+    // Whoever took the answer left in the middle of it, and it must not go on alone.
+    if (!whole) controller.abort()
   }
 }
 
@@ -103,12 +106,15 @@ export function closeBody(open: string, fields: object): Buffer {
   return Buffer.from(`${open}],${JSON.stringify(fields).slice(1)}`)
 }
 
-/** What the SDKs need to send bytes as they are. */
+/**
+ * What makes the SDKs hand these bytes to our own `fetch` as they are. They would take a single buffer as `body`,
+ * but then the whole history would be copied for every request.
+ */
 export function rawBody(
-  body: Buffer,
+  chunks: Buffer[],
   signal: AbortSignal,
-): { body: Buffer; signal: AbortSignal; headers: Record<string, string> } {
-  return { body, signal, headers: { 'content-type': 'application/json' } }
+): { fetchOptions: object; signal: AbortSignal; headers: Record<string, string> } {
+  return { fetchOptions: { body: chunks }, signal, headers: { 'content-type': 'application/json' } }
 }
 
 /** What stands for a result or a message that says nothing: providers refuse empty text. */

@@ -118,12 +118,12 @@ const messageEnd = '}]}'
  * Marks three places for the provider's cache: the system prompt, the end of this request and the end of the one
  * before. The last is why a turn with many blocks still finds what the turn before it stored.
  */
-function buildBody({ model, prepared, messages: { closed, userEnd, open } }: ApiCall, settings: object): Buffer {
+function buildBody({ model, prepared, messages: { closed, userEnd, open } }: ApiCall, settings: object): Buffer[] {
   const marked = `${open.slice(0, -messageEnd.length)}${markText}${messageEnd}`
   const tail = closeBody(marked, { model, ...settings })
-  if (userEnd === 0) return Buffer.concat([prepared, closed, tail])
+  if (userEnd === 0) return [prepared, closed, tail]
   const cut = userEnd - messageEnd.length
-  return Buffer.concat([prepared, closed.subarray(0, cut), Buffer.from(markText), closed.subarray(cut), tail])
+  return [prepared, closed.subarray(0, cut), Buffer.from(markText), closed.subarray(cut), tail]
 }
 
 /** What is kept of an answer's form when it is more than text followed by calls; text and calls are by reference. */

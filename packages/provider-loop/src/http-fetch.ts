@@ -20,12 +20,16 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
 
   function send(url: URL, init: RequestInit): Promise<Response> {
     const secure = url.protocol === 'https:'
-    const body = toBytes(init.body)
+    const body = toChunks(init.body)
+    const length = body.reduce((sum, chunk) => sum + chunk.length, 0)
     return new Promise((resolve, reject) => {
       const request = (secure ? https : http).request(url, {
         method: init.method ?? 'GET',
         agent: agents[secure ? 'https:' : 'http:'],
-        headers: { ...Object.fromEntries(new Headers(init.headers)), 'content-length': body.length },
+        headers: {
+          ...Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
+          'content-length': length,
+        },
         timeout: idleTimeoutMs,
       })
       const abort = () => request.destroy(abortError())
@@ -41,7 +45,9 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
         else reject(error)
       })
       if (init.signal?.aborted) abort()
-      request.end(body)
+      request.cork()
+      for (const chunk of body) request.write(chunk)
+      request.end()
     })
   }
 
@@ -53,10 +59,12 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
   }
 }
 
-function toBytes(body: RequestInit['body']): Buffer {
-  if (body === null || body === undefined) return Buffer.alloc(0)
-  if (typeof body === 'string') return Buffer.from(body)
-  if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+/** Adapters give the pieces of a body as a list, which no other fetch would accept. */
+function toChunks(body: RequestInit['body'] | Buffer[]): Buffer[] {
+  if (body === null || body === undefined) return []
+  if (Array.isArray(body)) return body
+  if (typeof body === 'string') return [Buffer.from(body)]
+  if (ArrayBuffer.isView(body)) return [Buffer.from(body.buffer, body.byteOffset, body.byteLength)]
   throw new TypeError('A request body is text or bytes')
 }
 

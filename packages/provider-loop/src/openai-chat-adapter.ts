@@ -45,7 +45,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
         withOwnSignal(call, async function* (signal) {
           const { prepared, messages, model, maxOutputTokens } = call
           const settings = { model, stream: true, stream_options: { include_usage: true }, [limit]: maxOutputTokens }
-          const body = Buffer.concat([prepared, messages.closed, closeBody(messages.open, settings)])
+          const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
           const stream = await sdk.post<AsyncIterable<Chunk>>('/chat/completions', {
             ...rawBody(body, signal),

@@ -64,7 +64,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
             prompt_cache_key: sessionId,
             ...reasoningSettings(model, options),
           }
-          const body = Buffer.concat([prepared, messages.closed, closeBody(messages.open, settings)])
+          const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
           return yield* readStream(
             await sdk.post<AsyncIterable<StreamEvent>>('/responses', { ...rawBody(body, signal), stream: true }),

@@ -73,6 +73,7 @@ export type Run = {
   turns: number
   tokens: number
   startedAt: number
+  lastStamp: { at: number; ts: string }
 }
 
 type WithoutStamp<E> = E extends Event ? Omit<E, 'taskId' | 'ts'> : never
@@ -112,11 +113,19 @@ export function openRun(adapter: ProviderAdapter, request: AgentRequest, session
     turns: 0,
     tokens: 0,
     startedAt: ports.now(),
+    lastStamp: { at: Number.NaN, ts: '' },
   }
 }
 
 export function stamp<E extends UnstampedEvent>(run: Run, event: E): E & { taskId: string; ts: string } {
-  return { ...event, taskId: run.taskId, ts: new Date(run.ports.now()).toISOString() }
+  return { ...event, taskId: run.taskId, ts: timestamp(run) }
+}
+
+/** Many events share a millisecond. */
+function timestamp(run: Run): string {
+  const now = run.ports.now()
+  if (now !== run.lastStamp.at) run.lastStamp = { at: now, ts: new Date(now).toISOString() }
+  return run.lastStamp.ts
 }
 
 /** Makes an event part of the conversation. It is a fact once the caller has taken it and asks for the next. */
