@@ -76,7 +76,7 @@ export const ReplyPart = z.union([
 ])
 export type ReplyPart = z.infer<typeof ReplyPart>
 
-export const ScriptedUsage = z.strictObject({
+const ScriptedUsage = z.strictObject({
   inputTokens: z.int().nonnegative().optional(),
   outputTokens: z.int().nonnegative().optional(),
   cacheReadTokens: z.int().nonnegative().optional(),

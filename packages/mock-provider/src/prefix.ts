@@ -22,7 +22,7 @@ function broken(what: string, before: string, now: string): Violation {
 }
 
 /** The place where two texts part, with a little of what stands around it. */
-export function describeDifference(before: string, now: string): string {
+function describeDifference(before: string, now: string): string {
   let at = 0
   while (at < before.length && before[at] === now[at]) at += 1
   const from = Math.max(0, at - 40)

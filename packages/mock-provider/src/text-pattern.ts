@@ -13,7 +13,7 @@ export function formatPattern(pattern: TextPattern): string {
 }
 
 /** Replaces `{{name}}` by what was captured under it; a name that was never captured stays as it is. */
-export function fillIn(text: string, variables: Variables): string {
+function fillIn(text: string, variables: Variables): string {
   return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => variables.get(name) ?? whole)
 }
 

@@ -150,11 +150,7 @@ function addPiece(
   else last.written += piece.function?.arguments ?? ''
 }
 
-export function readUsage({
-  prompt_tokens,
-  completion_tokens,
-  prompt_tokens_details,
-}: OpenAI.CompletionUsage): TokenUsage {
+function readUsage({ prompt_tokens, completion_tokens, prompt_tokens_details }: OpenAI.CompletionUsage): TokenUsage {
   const cacheReadTokens = prompt_tokens_details?.cached_tokens ?? 0
   return {
     inputTokens: prompt_tokens - cacheReadTokens,

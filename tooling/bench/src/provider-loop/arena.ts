@@ -27,8 +27,13 @@ export async function openArena(): Promise<Arena> {
   const script = join(folder, 'contestants.mjs')
   const common = { bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' } as const
   const external = ['@anthropic-ai/sdk', 'openai', '@pydantic/genai-prices']
-  await build({ ...common, entryPoints: [join(here, 'contestants.ts')], outfile: script, external })
-  const server = fork(join(here, 'model-server.mjs'), { execArgv: [] })
+  await build({
+    ...common,
+    entryPoints: [fileURLToPath(new URL('./contestants.ts', import.meta.url))],
+    outfile: script,
+    external,
+  })
+  const server = fork(new URL('./model-server.mjs', import.meta.url), { execArgv: [] })
   const port = await new Promise((resolve) => server.once('message', resolve))
   const url = `http://127.0.0.1:${port}`
 
