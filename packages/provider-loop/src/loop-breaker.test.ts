@@ -74,7 +74,7 @@ test('an agent that only wakes itself is parked until somebody else speaks', asy
       queue.enqueue(
         queueMessage.taskMessage({ id: `own${++own}`, fromTaskId: 't1', fromTitle: 'Me', content: `Go on ${own}` }),
       )
-      if (times > 5) queue.enqueue(queueMessage.user({ id: 'm9', text: 'Enough' }))
+      if (times === 6) setTimeout(() => queue.enqueue(queueMessage.user({ id: 'm9', text: 'Enough' })), 20)
     },
   })
 

@@ -156,4 +156,21 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(second.types[0]).toBe('tool_result')
     expect(runs).toBe(0)
   })
+
+  test('an answer of which only the beginning was stored is as if it had never been given', async () => {
+    const says = ['Go']
+    const first = await tell({
+      dialect,
+      says,
+      tools: [echo],
+      turns: [{ text: 'Half.', ...echoes('one', 'two') }, done],
+    })
+    for (const last of ['assistant_text', 'tool_call'] as const) {
+      const torn = first.durable.slice(0, first.durable.findIndex((event) => event.type === last) + 1)
+      const second = await tell({ dialect, tools: [echo], events: session(says, torn), turns: [echoes('three'), done] })
+
+      expect(second.types[0]).toBe('turn_completed')
+      expect(second.mock.requests.some(({ body }) => body.includes('Half.') || body.includes('"one"'))).toBe(false)
+    }
+  })
 })
