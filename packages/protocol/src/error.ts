@@ -24,6 +24,15 @@ export const errors = {
   },
   TASK_UNKNOWN: { status: 404, hint: 'List the tasks and use an id, or the first 8 or more characters of one.' },
   TASK_AMBIGUOUS: { status: 409, hint: 'Give more characters of the task id.' },
+  PROVIDER_FAILED: { status: 502, hint: 'Send the agent a message to let it try again.' },
+  PROVIDER_REFUSED: { status: 502, hint: 'Say it another way, or let another model do it.' },
+  CONTEXT_EXCEEDED: { status: 413, hint: 'Compact the session, or start the task again with a smaller context.' },
+  COMPACTION_FAILED: { status: 502, hint: 'Send the agent a message to let it try again, or choose another model.' },
+  BUDGET_EXCEEDED: { status: 402, hint: 'Raise budgetUsd and send the agent a message.' },
+  LOOP_DETECTED: { status: 409, hint: 'Read what the agent repeats, then tell it what to do instead.' },
+  LIMIT_REACHED: { status: 409, hint: 'Raise the limit that is named and send the agent a message.' },
+  PLAYBOOK_INVALID: { status: 422, hint: 'Correct the field that is named.' },
+  MOCK_FAILED: { status: 500, hint: 'Compare the script with the requests that were made.' },
   TASK_STATUS: { status: 409, hint: 'Bring the task into a status from which this move is legal.' },
 } as const satisfies Record<string, { status: number; hint: string }>
 
