@@ -85,7 +85,8 @@ function run(args: readonly string[], options: GitOptions): Promise<GitResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(findGit(), [...prefix(options), ...args], {
       env: { ...inherited(), ...environment, ...options.env },
-      cwd: '/',
+      // Never a folder that someone else has chosen: git would look around in it.
+      cwd: options.workTree ?? options.gitDir ?? '/',
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own, so that whatever git starts ends with it.
       detached: true,

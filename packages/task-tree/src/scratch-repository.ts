@@ -12,6 +12,8 @@ export type ScratchRepository = {
   worktrees: string
   git(...args: string[]): string
   gitIn(folder: string, ...args: string[]): string
+  /** Runs git with something on its standard input. */
+  gitWith(input: string, ...args: string[]): string
   write(path: string, content: string | Buffer): Promise<void>
   commit(message: string): string
   hook(script: string): Promise<void>
@@ -24,13 +26,9 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
   const home = await realpath(await mkdtemp(join(tmpdir(), 'mxd-scratch-')))
   const checkout = join(home, name)
   await mkdir(checkout)
-  const gitIn = (folder: string, ...args: string[]) =>
-    execFileSync('git', args, {
-      cwd: folder,
-      encoding: 'utf8',
-      env: environment(home),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }).trim()
+  const run = (cwd: string, args: string[], input = '') =>
+    execFileSync('git', args, { cwd, input, encoding: 'utf8', env: environment(home), stdio: 'pipe' }).trim()
+  const gitIn = (folder: string, ...args: string[]) => run(folder, args)
   const git = (...args: string[]) => gitIn(checkout, ...args)
   const write = async (path: string, content: string | Buffer) => {
     await mkdir(dirname(join(checkout, path)), { recursive: true })
@@ -42,6 +40,7 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
     worktrees: join(home, 'data/worktrees'),
     git,
     gitIn,
+    gitWith: (input, ...args) => run(checkout, args, input),
     write,
     commit(message) {
       git('add', '--all')

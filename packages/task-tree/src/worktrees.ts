@@ -2,10 +2,12 @@ import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
+import { type BranchChanges, type ChangesOptions, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { removeFile } from './durable-file.ts'
 import type { Git } from './git.ts'
+import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
 import { openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
@@ -41,7 +43,10 @@ export type ListedWorktree = { taskId: string; path: string; branch: string | nu
 export type StaleWorktree = { taskId: string | null; path: string; why: string }
 
 /** What was done about an interrupted step, or why nothing could be: then it stays for the next attempt. */
-export type Recovered = { taskId: string } & ({ did: 'undid creation' | 'finished removal' } | { failed: MatrixError })
+export type Recovered = { taskId: string | null } & (
+  | { did: 'undid creation' | 'finished removal' }
+  | { failed: MatrixError }
+)
 
 export type Worktrees = {
   readonly repository: Repository
@@ -57,6 +62,9 @@ export type Worktrees = {
   /** Writes the files of a snapshot into a folder that does not exist yet. */
   restore(name: string, folder: string): Promise<Snapshot>
   forgetSnapshot(name: string): Promise<void>
+  /** What a branch would bring to its base, and whether it would merge. */
+  changes(options: ChangesOptions): Promise<BranchChanges>
+  merge(options: MergeOptions): Promise<MergeResult>
   findStale(tasks: readonly TaskNode[]): Promise<StaleWorktree[]>
   diskUse(): Promise<{ taskId: string; bytes: number }[]>
   /** Finishes or takes back what a crash interrupted. Call once before anything else works in the worktrees. */
@@ -85,6 +93,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     metadata: (act) => inTurn('metadata', act),
     approveSetup: options.approveSetup ?? (async () => true),
   }
+  const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
 
   return {
     repository,
@@ -108,10 +117,30 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     snapshots: (taskId) => listSnapshots(repository, taskId),
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
+    changes: (changes) => readChanges(repository, changes),
+    merge: (merge) =>
+      inTurn('merge', async () => {
+        if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
+        return mergeBranch(merging, merge)
+      }),
     findStale: (tasks) => findStale(work, tasks),
     diskUse: () => measureAll(work),
-    recover: () => recoverAll(work, forTask),
+    recover: async () => {
+      const unclear = (await inTurn('merge', () => recoverMerge(merging))) === 'unclear'
+      const recovered = await recoverAll(work, forTask)
+      return unclear ? [...recovered, { taskId: null, failed: unclearMerge(merging.recordFile) }] : recovered
+    },
   }
+}
+
+function unclearMerge(recordFile: string): MatrixError {
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `A merge was interrupted while it changed the checkout named in ${recordFile}`,
+    {
+      hint: `Look at git status there, put it right, then delete ${recordFile}.`,
+    },
+  )
 }
 
 async function recoverAll(
