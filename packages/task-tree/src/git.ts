@@ -71,19 +71,25 @@ export const hooksOff: Record<string, string> = {
   GIT_CONFIG_VALUE_0: '/dev/null',
 }
 
-export const runGit: Git = async (args, options = {}) => {
-  const result = await run(args, options)
-  const { codes = [0] } = options
-  if (result.truncated || codes.includes(result.code)) return result
-  throw gitError(args, result)
+/** Runs git with everything neutralised that a repository, its configuration or the environment could smuggle in. */
+export const runGit: Git = gitRunner()
+
+/** The same with another program in git's place, such as one that gets itself killed. */
+export function gitRunner({ program }: { program?: string } = {}): Git {
+  return async (args, options = {}) => {
+    const result = await run(program ?? findGit(), args, options)
+    const { codes = [0] } = options
+    if (result.truncated || codes.includes(result.code)) return result
+    throw gitError(args, result)
+  }
 }
 
-function run(args: readonly string[], options: GitOptions): Promise<GitResult> {
+function run(program: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const { signal, timeoutMs = 120_000, maxBytes = 64 * 1024 * 1024, input = '' } = options
   if (signal?.aborted) return Promise.reject(signal.reason)
 
   return new Promise((resolve, reject) => {
-    const child = spawn(findGit(), [...prefix(options), ...args], {
+    const child = spawn(program, [...prefix(options), ...args], {
       env: { ...inherited(), ...environment, ...options.env },
       // Never a folder that someone else has chosen: git would look around in it.
       cwd: options.workTree ?? options.gitDir ?? '/',
