@@ -45,8 +45,8 @@ const settings = [
   // What is deleted after a snapshot must be in it for good, also when the power fails.
   'core.fsync=objects,reference',
   'core.fsyncMethod=batch',
-  'core.filesRefLockTimeout=5000',
-  'core.packedRefsTimeout=5000',
+  'core.filesRefLockTimeout=2000',
+  'core.packedRefsTimeout=2000',
 ]
 
 const environment = {

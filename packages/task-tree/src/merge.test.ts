@@ -59,7 +59,7 @@ describe('what a branch changes', () => {
       'long.txt': null,
       'moved.txt': `${long}!\n`,
       bin: Buffer.from([0, 1, 2, 0]),
-      [`q"uo\nte\té`]: 'odd\n',
+      'q"uo\nte\té': 'odd\n',
     })
     const { files } = await worktrees.changes({ branch: task.branch, baseBranch: 'trunk', withHunks: true })
 

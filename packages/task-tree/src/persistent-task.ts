@@ -1,8 +1,9 @@
 import { basename, join } from 'node:path'
-import { MatrixError, TaskNode } from '@matrix/protocol'
+import { TaskNode } from '@matrix/protocol'
 import * as z from 'zod'
 import { type Disk, nodeDisk } from './disk.ts'
 import { isMissing, removeFile, replaceFile } from './durable-file.ts'
+import { refuseLinks } from './links.ts'
 import type { TaskTree } from './task-tree.ts'
 import type { TreeChange } from './tree.ts'
 import type { TreeView } from './tree-view.ts'
@@ -105,17 +106,6 @@ async function readDefinition(disk: Disk, file: string): Promise<PersistentTask 
   if (!task.success) return { problem: `${task.error.issues[0]?.path.join('.')}: ${task.error.issues[0]?.message}` }
   if (basename(file) !== `${task.data.id}.json`) return { problem: `it describes task ${task.data.id}` }
   return task.data
-}
-
-// A repository may bring `.mxd` as a link to anywhere; nothing is read or written through one.
-async function refuseLinks(disk: Disk, ...directories: string[]): Promise<void> {
-  for (const directory of directories) {
-    const kind = await disk.kind(directory)
-    if (kind !== 'directory' && kind !== 'missing')
-      throw new MatrixError('STORAGE_FAILED', `${directory} is not a directory`, {
-        hint: 'Replace it with a real directory; links are not followed.',
-      })
-  }
 }
 
 async function writeDefinition(disk: Disk, directory: string, file: string, task: PersistentTask): Promise<void> {
