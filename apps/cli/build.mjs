@@ -10,8 +10,9 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  minifySyntax: true,
-  minifyWhitespace: true,
+  // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
+  mainFields: ['module', 'main'],
+  minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.
   banner: {

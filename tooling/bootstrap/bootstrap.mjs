@@ -69,7 +69,7 @@ async function packaging() {
 
   say('Packing every package and using it as a stranger would.')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--config', 'vitest.packaging.config.ts']
+  const args = [vitest, 'run', '--root', 'packaging']
   const { code } = await runChild(process.execPath, args, { cwd: join(root, folder), env })
   return summarize([{ folder, file }], code)
 }

@@ -1,1 +1,6 @@
-console.log('matrix')
+import packageJson from '../package.json' with { type: 'json' }
+
+const args = process.argv.slice(2)
+// Loading the commands takes longer than saying which version they are.
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${packageJson.version}\n`)
+else process.exitCode = await (await import('./program.ts')).runCommand(args)

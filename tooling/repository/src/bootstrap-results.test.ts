@@ -16,17 +16,18 @@ test('passed, failed and skipped tests of a report are counted', () => {
   expect(readCounts(file)).toEqual({ passed: 7, failed: 2, skipped: 4 })
 })
 
-test('a test file that does not load counts as a failure, though no test in it failed', () => {
+test('each test file that does not load counts as a failure, though no test in it failed', () => {
   const file = report({
     numPassedTests: 7,
     success: false,
     testResults: [
       { status: 'failed', assertionResults: [] },
+      { status: 'failed', assertionResults: [] },
       { status: 'passed', assertionResults: [{ status: 'passed' }] },
     ],
   })
 
-  expect(readCounts(file)).toMatchObject({ passed: 7, failed: 1 })
+  expect(readCounts(file)).toMatchObject({ passed: 7, failed: 2 })
 })
 
 test('a test file with a failed test counts once for each test, not once more for itself', () => {
