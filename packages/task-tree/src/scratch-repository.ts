@@ -55,7 +55,7 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
     remove: () => rm(home, { recursive: true, force: true }),
   }
   git('init', '--quiet', '-b', branch)
-  await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
+  await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n[gc]\n\tauto = 0\n')
   await write('readme.md', 'hello\n')
   await write('src/date.ts', 'export const day = 1\n')
   await write('.gitignore', 'ignored/\n*.log\n')

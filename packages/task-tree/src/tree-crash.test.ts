@@ -11,11 +11,15 @@ const crashPoints = Number(process.env.MATRIX_CRASH_POINTS ?? 2000)
 // Small limits, so that a short run rewrites, journals and compacts many times.
 const limits = { journalAboveBytes: 1500, compactAboveBytes: 1200 }
 
-test(`a process killed or a power cut at any of ${crashPoints} points loses no acknowledged change and shows no half one`, async () => {
-  const failures = await sweep(crashPoints, (disk) => disk)
+test(
+  `a process killed or a power cut at any of ${crashPoints} points loses no acknowledged change and shows no half one`,
+  async () => {
+    const failures = await sweep(crashPoints, (disk) => disk)
 
-  expect(failures).toEqual([])
-}, 120_000)
+    expect(failures).toEqual([])
+  },
+  120_000 + crashPoints * 20,
+)
 
 describe('the crash sweep notices', () => {
   for (const [what, plant] of Object.entries(plantedBugs()))
