@@ -73,15 +73,15 @@ export async function tryMerge(
   head: string,
 ): Promise<{ tree: string; conflicts: string[] }> {
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories']
-  const { stdout } = await repository.files([...args, '--end-of-options', base, head], { codes: [0, 1] })
-  const [tree = '', ...conflicts] = stdout.toString('utf8').split('\0')
+  const { text } = await repository.files([...args, '--end-of-options', base, head], { codes: [0, 1] })
+  const [tree = '', ...conflicts] = text().split('\0')
   return { tree: checkOid(tree), conflicts: conflicts.filter((path) => path.trim() !== '') }
 }
 
 export async function findMergeBase(repository: Repository, base: string, head: string): Promise<string | null> {
   const args = ['merge-base', '--end-of-options', base, head]
-  const { code, stdout } = await repository.files(args, { codes: [0, 1] })
-  return code === 0 ? checkOid(stdout.toString('utf8')) : null
+  const { code, text } = await repository.files(args, { codes: [0, 1] })
+  return code === 0 ? checkOid(text()) : null
 }
 
 async function countCommits(
@@ -90,7 +90,7 @@ async function countCommits(
   head: string,
 ): Promise<{ ahead: number; behind: number }> {
   const args = ['rev-list', '--left-right', '--count', '--end-of-options', `${base}...${head}`]
-  const [behind, ahead] = (await repository.files(args)).stdout.toString('utf8').trim().split('\t').map(Number)
+  const [behind, ahead] = (await repository.files(args)).text().trim().split('\t').map(Number)
   return { ahead: ahead ?? 0, behind: behind ?? 0 }
 }
 
@@ -108,8 +108,8 @@ export async function listFiles(
     repository.files([...comparison, '-z', '--raw', '--full-index', ...range]),
     repository.files([...comparison, '-z', '--numstat', ...range]),
   ])
-  const lines = parseNumstat(raw.truncated ? '' : counts.stdout.toString('utf8'))
-  return parseRaw(raw.stdout.toString('utf8')).map((file) => ({ ...file, ...lines.get(file.path) }))
+  const lines = parseNumstat(counts.text())
+  return parseRaw(raw.text()).map((file) => ({ ...file, ...lines.get(file.path) }))
 }
 
 const statuses: Record<string, FileChange['status']> = {
@@ -168,11 +168,12 @@ async function addHunks(
   { paths = [], maxPatchBytes = 8 * 1024 * 1024, signal }: ChangesOptions,
 ): Promise<boolean> {
   const range = ['--end-of-options', from, to, '--', ...paths]
-  const { stdout, truncated } = await repository.files([...comparison, '-p', '-U3', ...range], {
+  const { text, truncated } = await repository.files([...comparison, '-p', '-U3', ...range], {
     maxBytes: maxPatchBytes,
+    mayCut: true,
     signal,
   })
-  const parts = parsePatch(stdout.toString('utf8'))
+  const parts = parsePatch(text())
   // The last part may have been cut in the middle.
   if (truncated) parts.pop()
   for (const file of files) {

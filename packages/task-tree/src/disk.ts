@@ -13,7 +13,7 @@ export type DiskEntry = 'file' | 'directory' | 'link' | 'other' | 'missing'
 
 /** Every touch of the file system goes through here, so that a test can make any of them fail or be the last. */
 export type Disk = {
-  read(path: string): Promise<Buffer>
+  read(path: string): Promise<Uint8Array>
   /** `create` starts an empty file, `update` keeps what is there; neither follows a link. */
   open(path: string, how: 'create' | 'update'): Promise<DiskFile>
   rename(from: string, to: string): Promise<void>

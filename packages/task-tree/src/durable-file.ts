@@ -47,6 +47,10 @@ export function storageError(error: unknown, path: string): MatrixError {
   return new MatrixError('STORAGE_FAILED', `Could not write ${path} (${code})`, { cause: error })
 }
 
+export function decodeText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
+
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

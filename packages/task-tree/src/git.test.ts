@@ -31,7 +31,7 @@ test('nothing that decides what git does comes in from the environment', async (
   process.env.MATRIX_SECRET = 'canary'
   const program = join(folder, 'print-environment')
   await writeFile(program, '#!/bin/sh\nenv\n', { mode: 0o755 })
-  const seen = (await gitRunner({ program })([])).stdout.toString('utf8')
+  const seen = (await gitRunner({ program })([])).text()
   delete process.env.GIT_DIR
   delete process.env.GIT_EXTERNAL_DIFF
   delete process.env.MATRIX_SECRET
@@ -63,13 +63,14 @@ test('an abort ends git, before and while it runs', async () => {
   await expect(running).rejects.toThrow('while')
 })
 
-test('output without end is cut', async () => {
+test('output without end is cut where that is wanted and an error where it is not', async () => {
   const program = join(folder, 'endless')
   await writeFile(program, '#!/bin/sh\nexec yes\n', { mode: 0o755 })
-  const { stdout, truncated } = await gitRunner({ program })(['log'], { maxBytes: 1000 })
+  const { stdout, truncated } = await gitRunner({ program })(['log'], { maxBytes: 1000, mayCut: true })
 
   expect(truncated).toBe(true)
   expect(stdout).toHaveLength(1000)
+  await expect(gitRunner({ program })(['log'], { maxBytes: 1000 })).rejects.toMatchObject({ code: 'GIT_FAILED' })
 })
 
 test('a lock that a killed git left is named with what to do', async () => {

@@ -12,13 +12,15 @@ export type GitOptions = {
   input?: string | Uint8Array
   signal?: AbortSignal | undefined
   timeoutMs?: number
-  /** Output beyond this is cut off and git is ended. */
+  /** Output beyond this ends git, and is an error unless it may be cut. */
   maxBytes?: number
+  mayCut?: boolean
   /** Exit codes that are answers and not failures. */
   codes?: readonly number[]
 }
 
-export type GitResult = { code: number; stdout: Buffer; stderr: string; truncated: boolean }
+/** `text` reads the output as UTF-8; file names that are no text are only in the bytes. */
+export type GitResult = { code: number; stdout: Uint8Array; text(): string; stderr: string; truncated: boolean }
 
 /** The one way git is run. Tests pass their own to make it fail or be the last call of a process. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitResult>
@@ -79,6 +81,8 @@ export function gitRunner({ program }: { program?: string } = {}): Git {
   return async (args, options = {}) => {
     const result = await run(program ?? findGit(), args, options)
     const { codes = [0] } = options
+    if (result.truncated && !options.mayCut)
+      throw new MatrixError('GIT_FAILED', `git ${commandOf(args)} said more than ${result.stdout.length} bytes`)
     if (result.truncated || codes.includes(result.code)) return result
     throw gitError(args, result)
   }
@@ -136,10 +140,12 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       if (ended !== undefined) return reject(ended)
-      const output = Buffer.concat(stdout)
+      const all = Buffer.concat(stdout)
+      const output = truncated ? all.subarray(0, maxBytes) : all
       resolve({
         code: code ?? -1,
-        stdout: truncated ? output.subarray(0, maxBytes) : output,
+        stdout: output,
+        text: () => output.toString('utf8'),
         stderr: Buffer.concat(stderr).toString('utf8'),
         truncated,
       })

@@ -12,7 +12,7 @@ export async function readIdentity(repository: Repository): Promise<Identity> {
   const given = Object.fromEntries(personal.map((name) => [name, process.env[name]]))
   const ask = async (role: 'AUTHOR' | 'COMMITTER') => {
     const args = ['-c', 'user.useConfigOnly=true', 'var', `GIT_${role}_IDENT`]
-    const { stdout } = await repository.refs(args, { env: { ...ownSettings(), ...given } }).catch((error) => {
+    const { text } = await repository.refs(args, { env: { ...ownSettings(), ...given } }).catch((error) => {
       throw new MatrixError(
         'GIT_IDENTITY_MISSING',
         'git does not know who you are, so nothing can be merged in your name',
@@ -21,7 +21,7 @@ export async function readIdentity(repository: Repository): Promise<Identity> {
         },
       )
     })
-    const [, name = '', email = ''] = shape.exec(stdout.toString('utf8').trim()) ?? []
+    const [, name = '', email = ''] = shape.exec(text().trim()) ?? []
     return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email }
   }
   return { ...(await ask('AUTHOR')), ...(await ask('COMMITTER')) }

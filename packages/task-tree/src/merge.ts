@@ -96,8 +96,8 @@ async function commitMerge(
   const env = { ...(await readIdentity(repository)), GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
   const parents = how === 'merge' ? ['-p', old, '-p', head] : ['-p', old]
   const words = message?.replaceAll('\0', '').trim() || `${how === 'merge' ? 'Merge' : 'Squash'} ${branch}`
-  const { stdout } = await repository.files(['commit-tree', ...parents, tree], { env, input: `${words}\n`, signal })
-  return checkOid(stdout.toString('utf8'))
+  const { text } = await repository.files(['commit-tree', ...parents, tree], { env, input: `${words}\n`, signal })
+  return checkOid(text())
 }
 
 /** Moves the branch if it still is where it was looked at. */
@@ -113,9 +113,8 @@ async function moveBranch(repository: Repository, branch: string, old: string, c
 }
 
 async function findCheckouts(repository: Repository, branch: string): Promise<string[]> {
-  const { stdout } = await repository.refs(['worktree', 'list', '--porcelain', '-z'])
-  const entries = stdout
-    .toString('utf8')
+  const { text } = await repository.refs(['worktree', 'list', '--porcelain', '-z'])
+  const entries = text()
     .split('\0\0')
     .map((entry) => entry.split('\0'))
   const holding = entries.filter((lines) => lines.includes(`branch refs/heads/${branch}`) && !lines.includes('bare'))
@@ -180,11 +179,11 @@ async function refuseUnfinished(disk: Disk, { checkout, gitDir }: MergeRecord): 
 async function refuseFilters(repository: Repository, record: MergeRecord): Promise<void> {
   const files = await listFiles(repository, record.old, record.new)
   const input = files.map((file) => `${file.path}\0`).join('')
-  const { stdout } = await repository.files(['check-attr', '-z', '--stdin', 'filter'], {
+  const { text } = await repository.files(['check-attr', '-z', '--stdin', 'filter'], {
     workTree: record.checkout,
     input,
   })
-  const fields = stdout.toString('utf8').split('\0')
+  const fields = text().split('\0')
   const filtered = fields.filter(
     (_, at) => at % 3 === 0 && !['unspecified', 'unset', undefined].includes(fields[at + 2]),
   )
@@ -199,16 +198,16 @@ async function refuseFilters(repository: Repository, record: MergeRecord): Promi
 }
 
 async function indexTree(repository: Repository, { gitDir }: MergeRecord): Promise<string> {
-  const { code, stdout } = await repository.files(['write-tree'], {
+  const { code, text } = await repository.files(['write-tree'], {
     env: { GIT_INDEX_FILE: join(gitDir, 'index') },
     codes: [0, 128],
   })
-  return code === 0 ? checkOid(stdout.toString('utf8')) : ''
+  return code === 0 ? checkOid(text()) : ''
 }
 
 async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const { stdout } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
-  return checkOid(stdout.toString('utf8'))
+  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
+  return checkOid(text())
 }
 
 // Names that some file system takes for .git, where configuration and hooks live. git refuses them only at checkout.

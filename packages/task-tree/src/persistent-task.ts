@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import { TaskNode } from '@matrix/protocol'
 import * as z from 'zod'
 import { type Disk, nodeDisk } from './disk.ts'
-import { isMissing, removeFile, replaceFile } from './durable-file.ts'
+import { decodeText, isMissing, removeFile, replaceFile } from './durable-file.ts'
 import { refuseLinks } from './links.ts'
 import type { TaskTree } from './task-tree.ts'
 import type { TreeChange } from './tree.ts'
@@ -98,7 +98,7 @@ async function readDefinition(disk: Disk, file: string): Promise<PersistentTask 
   if (content.length > maxBytes) return { problem: `it is larger than ${maxBytes} bytes` }
   let value: unknown
   try {
-    value = JSON.parse(content.toString('utf8'))
+    value = JSON.parse(decodeText(content))
   } catch {
     return { problem: 'it is not JSON' }
   }
@@ -111,7 +111,7 @@ async function readDefinition(disk: Disk, file: string): Promise<PersistentTask 
 async function writeDefinition(disk: Disk, directory: string, file: string, task: PersistentTask): Promise<void> {
   const text = `${JSON.stringify(task, null, 2)}\n`
   const current = await disk.read(file).catch(() => undefined)
-  if (current?.toString('utf8') === text) return
+  if (current && decodeText(current) === text) return
   await disk.makeDirectory(directory)
   await replaceFile(disk, file, text)
 }

@@ -56,8 +56,8 @@ export async function openRepository(path: string, options: RepositoryOptions): 
 
   const findCommit = async (ref: string) => {
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]
-    const { code, stdout } = await refs(args, { codes: [0, 1, 128] })
-    const commit = stdout.toString('utf8').trim()
+    const { code, text } = await refs(args, { codes: [0, 1, 128] })
+    const commit = text().trim()
     return code === 0 && oid.test(commit) ? commit : undefined
   }
 
@@ -105,8 +105,8 @@ type Found = {
 // Here the user's own settings count: whether this repository may be used at all (safe.directory) is their decision.
 async function discover(git: Git, path: string): Promise<Found> {
   const ask = async (...args: string[]) => {
-    const { stdout } = await git(['-C', path, ...args], { env: ownSettings() })
-    return stdout.toString('utf8').replace(/\n$/, '')
+    const { text } = await git(['-C', path, ...args], { env: ownSettings() })
+    return text().replace(/\n$/, '')
   }
   // The path comes last, because it may have line breaks in it.
   const questions = ['--is-bare-repository', '--is-shallow-repository', '--show-object-format', '--git-common-dir']

@@ -14,7 +14,7 @@ export type ScratchRepository = {
   gitIn(folder: string, ...args: string[]): string
   /** Runs git with something on its standard input. */
   gitWith(input: string, ...args: string[]): string
-  write(path: string, content: string | Buffer): Promise<void>
+  write(path: string, content: string | Uint8Array): Promise<void>
   commit(message: string): string
   hook(script: string): Promise<void>
   /** A hash of the checkout with its index, HEAD, configuration and hooks: everything that is the user's. */
@@ -30,7 +30,7 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
     execFileSync('git', args, { cwd, input, encoding: 'utf8', env: environment(home), stdio: 'pipe' }).trim()
   const gitIn = (folder: string, ...args: string[]) => run(folder, args)
   const git = (...args: string[]) => gitIn(checkout, ...args)
-  const write = async (path: string, content: string | Buffer) => {
+  const write = async (path: string, content: string | Uint8Array) => {
     await mkdir(dirname(join(checkout, path)), { recursive: true })
     await writeFile(join(checkout, path), content)
   }

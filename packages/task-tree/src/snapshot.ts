@@ -75,12 +75,12 @@ export async function changedSince(repository: Repository, source: SnapshotSourc
 
 export async function listSnapshots(repository: Repository, taskId?: string): Promise<Snapshot[]> {
   const scope = taskId === undefined ? namespace : `${namespace}/${checkTaskId(taskId)}`
-  const { stdout } = await repository.refs([
+  const { text } = await repository.refs([
     'for-each-ref',
     '--format=%(refname)%00%(objectname)%00%(contents)%00',
     scope,
   ])
-  const fields = stdout.toString('utf8').split('\0')
+  const fields = text().split('\0')
   const snapshots: Snapshot[] = []
   for (let at = 0; at + 2 < fields.length; at += 3) {
     const snapshot = parseSnapshot(fields[at]?.trim() ?? '', fields[at + 1] ?? '', fields[at + 2] ?? '')
@@ -134,7 +134,7 @@ function parseSnapshot(ref: string, commit: string, message: string): Snapshot |
 }
 
 async function read(repository: Repository, source: SnapshotSource, args: string[]): Promise<string> {
-  return (await onFiles(repository, source, args)).stdout.toString('utf8')
+  return (await onFiles(repository, source, args)).text()
 }
 
 function onFiles(repository: Repository, source: SnapshotSource, args: string[], input?: Uint8Array) {
@@ -165,8 +165,8 @@ async function startIndex(repository: Repository, source: SnapshotSource, head: 
 
 async function looksAtEverything(repository: Repository, source: SnapshotSource): Promise<boolean> {
   try {
-    const { stdout } = await onFiles(repository, source, ['ls-files', '-v', '-z'])
-    return !/(^|\0)([a-z]|S) /.test(stdout.toString('latin1'))
+    const { text } = await onFiles(repository, source, ['ls-files', '-v', '-z'])
+    return !/(^|\0)([a-z]|S) /.test(text())
   } catch {
     return false
   }
@@ -201,7 +201,8 @@ async function populatedSubmodules(disk: Disk, repository: Repository, source: S
 }
 
 // File names are bytes and need not be text.
-function splitAtNul(bytes: Buffer): Buffer[] {
+function splitAtNul(output: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(output.buffer, output.byteOffset, output.byteLength)
   const parts: Buffer[] = []
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(0, start)
@@ -213,8 +214,8 @@ function splitAtNul(bytes: Buffer): Buffer[] {
 }
 
 async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const { stdout } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
-  return checkOid(stdout.toString('utf8'))
+  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
+  return checkOid(text())
 }
 
 /** Commits that HEAD of this worktree once stood on and nothing else leads to: removing the worktree would lose them. */
@@ -230,9 +231,8 @@ async function forgottenCommits(
   if (commits.length === 0) return []
   const input = [...commits, ...(head ? [`^${head}`] : []), ''].join('\n')
   const args = ['rev-list', '--ignore-missing', '--parents', '--stdin', '--not', '--branches', '--tags', '--remotes']
-  const { stdout } = await repository.refs(args, { input })
-  const lines = stdout
-    .toString('utf8')
+  const { text } = await repository.refs(args, { input })
+  const lines = text()
     .split('\n')
     .filter(Boolean)
     .map((line) => line.split(' '))
@@ -268,5 +268,5 @@ async function commitTree(
   )
   const args = ['commit-tree', ...parents.flatMap((parent) => ['-p', parent]), tree]
   const input = `Snapshot of ${description.taskId}\n\n${JSON.stringify(description)}\n`
-  return checkOid((await repository.files(args, { env, input })).stdout.toString('utf8'))
+  return checkOid((await repository.files(args, { env, input })).text())
 }

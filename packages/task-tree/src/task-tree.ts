@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { MatrixError, TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
 import { type Disk, type DiskFile, nodeDisk } from './disk.ts'
-import { isMissing, replaceFile, storageError, writeWhole } from './durable-file.ts'
+import { decodeText, isMissing, replaceFile, storageError, writeWhole } from './durable-file.ts'
 import type { Definitions } from './persistent-task.ts'
 import { applyChange, emptyTree, type Tree, type TreeChange } from './tree.ts'
 import { damaged, formatTree, parseTree, type SavedTree } from './tree-file.ts'
@@ -106,7 +106,7 @@ async function readTree(disk: Disk, { directory, file, journal }: Paths): Promis
   if (!content && lines) throw damaged(file, `it is gone, while its journal ${journal} is there`)
   if (!content) throw new MatrixError('TREE_MISSING', `There is no ${file}`)
 
-  const saved = parseTree(content.toString('utf8'), file)
+  const saved = parseTree(decodeText(content), file)
   const { entries, bytes } = parseJournal(lines ?? Buffer.alloc(0), journal)
   const seq = replay(saved, entries, journal)
   await settle(disk, { directory, file, journal }, lines ? { bytes, torn: bytes < lines.length } : undefined)
@@ -330,7 +330,7 @@ async function setAside(disk: Disk, path: string, stamp: string): Promise<void> 
   await disk.rename(path, `${path}.${stamp}`)
 }
 
-async function readOptional(disk: Disk, path: string): Promise<Buffer | undefined> {
+async function readOptional(disk: Disk, path: string): Promise<Uint8Array | undefined> {
   try {
     return await disk.read(path)
   } catch (error) {

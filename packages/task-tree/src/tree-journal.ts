@@ -20,19 +20,20 @@ export function formatEntry(entry: JournalEntry): string {
  * A crash can tear only the last line: it lacks its newline, or holds blocks that were never written. Any other line that
  * is wrong was altered after it was acknowledged.
  */
-export function parseJournal(content: Buffer, file: string): Journal {
+export function parseJournal(bytes: Uint8Array, file: string): Journal {
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = content.lastIndexOf(0x0a) + 1
   const lines = content.subarray(0, end).toString('utf8').split('\n').slice(0, -1)
   const entries: JournalEntry[] = []
-  let bytes = 0
+  let length = 0
 
   for (const [index, line] of lines.entries()) {
     const isTorn = index === lines.length - 1 && line.includes('\0')
     if (isTorn) break
     entries.push(parseEntry(line, `${file}:${index + 1}`, entries.at(-1)))
-    bytes += Buffer.byteLength(line) + 1
+    length += Buffer.byteLength(line) + 1
   }
-  return { entries, bytes }
+  return { entries, bytes: length }
 }
 
 function parseEntry(line: string, place: string, before: JournalEntry | undefined): JournalEntry {

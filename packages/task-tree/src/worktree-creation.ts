@@ -85,12 +85,8 @@ export async function removeAdmin({ disk, repository, places, metadata }: Worktr
 
 /** The task's branches, newest slug or not: a task that was renamed keeps the branch it has. */
 export async function findTaskBranches(repository: Repository, taskId: string): Promise<string[]> {
-  const { stdout } = await repository.refs([
-    'for-each-ref',
-    '--format=%(refname:lstrip=2)',
-    `refs/heads/mxd/${taskId}/`,
-  ])
-  return stdout.toString('utf8').split('\n').filter(Boolean)
+  const { text } = await repository.refs(['for-each-ref', '--format=%(refname:lstrip=2)', `refs/heads/mxd/${taskId}/`])
+  return text().split('\n').filter(Boolean)
 }
 
 async function planCreation({ repository }: WorktreeWork, options: CreateOptions): Promise<CreateRecord> {

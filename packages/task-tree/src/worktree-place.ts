@@ -3,7 +3,7 @@ import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkTaskId } from './branch-name.ts'
 import type { Disk } from './disk.ts'
-import { isMissing, removeFile, replaceFile } from './durable-file.ts'
+import { decodeText, isMissing, removeFile, replaceFile } from './durable-file.ts'
 import type { Repository } from './repository.ts'
 
 /** What is being done to a worktree. Written before the first step, taken away after the last: a crash leaves it behind. */
@@ -106,12 +106,12 @@ export async function findAdminFolders(
 
 export async function readText(disk: Disk, file: string): Promise<string> {
   const content = await disk.read(file).catch(() => undefined)
-  return content?.toString('utf8').trim() ?? ''
+  return content ? decodeText(content).trim() : ''
 }
 
-function parseJson(content: Buffer): unknown {
+function parseJson(content: Uint8Array): unknown {
   try {
-    return JSON.parse(content.toString('utf8'))
+    return JSON.parse(decodeText(content))
   } catch {
     return undefined
   }
