@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { taskBranch } from './branch-name.ts'
+import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
 import type { Disk } from './disk.ts'
-import { hooksOff } from './git.ts'
+import { type GitOptions, hooksOff } from './git.ts'
 import type { Repository } from './repository.ts'
 import { endLeftoverHook, findSetupHook, runSetupHook, type SetupHook } from './setup-hook.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -30,6 +30,8 @@ export type WorktreeWork = {
   newId: () => string
   now: () => Date
   metadata<T>(work: () => Promise<T>): Promise<T>
+  /** How many worktrees are being filled with files right now. */
+  filling: { count: number }
   approveSetup: (hook: SetupHook) => Promise<boolean>
 }
 
@@ -83,18 +85,29 @@ export async function removeAdmin({ disk, repository, places, metadata }: Worktr
   })
 }
 
-/** The task's branches, newest slug or not: a task that was renamed keeps the branch it has. */
-export async function findTaskBranches(repository: Repository, taskId: string): Promise<string[]> {
-  const { text } = await repository.refs(['for-each-ref', '--format=%(refname:lstrip=2)', `refs/heads/mxd/${taskId}/`])
-  return text().split('\n').filter(Boolean)
+export type Tip = { name: string; commit: string }
+
+/** The task's branches with their commits: a task that was renamed keeps the branch it has. */
+export async function findTaskBranches(repository: Repository, taskId: string): Promise<Tip[]> {
+  return listBranches(repository, `mxd/${checkTaskId(taskId)}/`)
+}
+
+async function listBranches(repository: Repository, ...names: string[]): Promise<Tip[]> {
+  const patterns = names.map((name) => `refs/heads/${name}`)
+  const { text } = await repository.refs(['for-each-ref', '--format=%(objectname) %(refname:lstrip=2)', ...patterns])
+  const lines = text().split('\n').filter(Boolean)
+  return lines.map((line) => ({ commit: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
 }
 
 async function planCreation({ repository }: WorktreeWork, options: CreateOptions): Promise<CreateRecord> {
   const { taskId, title, baseBranch, from } = options
-  const [existing] = await findTaskBranches(repository, taskId)
-  if (existing)
-    return { doing: 'create', branch: existing, createsBranch: false, commit: await repository.getBranch(existing) }
-  const commit = from?.head ?? (await repository.getBranch(baseBranch))
+  const own = `mxd/${checkTaskId(taskId)}/`
+  const found = await listBranches(repository, own, checkBranchName(baseBranch))
+  const existing = found.find(({ name }) => name.startsWith(own))
+  if (existing) return { doing: 'create', branch: existing.name, createsBranch: false, commit: existing.commit }
+
+  const base = found.find(({ name }) => name === baseBranch)?.commit
+  const commit = from?.head ?? base ?? (await repository.getBranch(baseBranch))
   return { doing: 'create', branch: taskBranch(taskId, title), createsBranch: true, commit }
 }
 
@@ -137,11 +150,22 @@ async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, 
     timeoutMs: 30 * 60_000,
     signal: options.signal,
   }
-  const checkOut = ['-c', 'checkout.workers=0', 'read-tree', '--reset', '-u', '--end-of-options']
-  await repository.files([...checkOut, options.from?.commit ?? commit], place)
+  await checkOut(work, options.from?.commit ?? commit, place)
   if (options.from) await repository.files(['read-tree', '--reset', '--end-of-options', commit], place)
   if (repository.hasWorktreeConfig)
     await repository.refs(['config', '--file', join(admin.path, 'config.worktree'), 'core.hooksPath', '/dev/null'])
+}
+
+// Alone, it may use every core; together with others, its helpers would only get in their way.
+async function checkOut({ repository, filling }: WorktreeWork, commit: string, place: GitOptions): Promise<void> {
+  const workers = filling.count === 0 ? 0 : 1
+  filling.count += 1
+  try {
+    const args = ['-c', `checkout.workers=${workers}`, 'read-tree', '--reset', '-u', '--end-of-options', commit]
+    await repository.files(args, place)
+  } finally {
+    filling.count -= 1
+  }
 }
 
 async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {

@@ -4,7 +4,7 @@ import { checkBranchName } from './branch-name.ts'
 import { isMissing, storageError } from './durable-file.ts'
 import type { Repository } from './repository.ts'
 import { changedSince, keepCommits, type Snapshot, type SnapshotSource, takeSnapshot } from './snapshot.ts'
-import { findTaskBranches, removeAdmin, type WorktreeWork } from './worktree-creation.ts'
+import { findTaskBranches, removeAdmin, type Tip, type WorktreeWork } from './worktree-creation.ts'
 import { dropRecord, findAdminFolders, type WorktreeRecord, writeRecord } from './worktree-place.ts'
 
 export type RemoveOptions = {
@@ -77,7 +77,7 @@ async function moveAndSave(
   const path = places.worktree(taskId)
   await moveAside(work, path, record.aside)
   try {
-    const branches = record.deleteBranch ? await readBranches(repository, taskId) : []
+    const branches = record.deleteBranch ? await findTaskBranches(repository, taskId) : []
     const saving = { record, reason, unmerged: await unmergedTips(repository, branches, record.baseBranch) }
     const isThere = (await disk.kind(record.aside)) !== 'missing'
     const snapshot = isThere ? await saveAll(work, taskId, saving) : await saveTips(work, taskId, saving)
@@ -146,13 +146,6 @@ async function saveTips(
   if (!first) return undefined
   const source = { taskId, reason, name: work.newId(), takenAt: work.now().toISOString() }
   return keepCommits(work.repository, source, [first, ...rest])
-}
-
-type Tip = { name: string; commit: string }
-
-async function readBranches(repository: Repository, taskId: string): Promise<Tip[]> {
-  const names = await findTaskBranches(repository, taskId)
-  return Promise.all(names.map(async (name) => ({ name, commit: await repository.getBranch(name) })))
 }
 
 /** What the branches hold that the base does not. */

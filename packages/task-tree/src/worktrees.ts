@@ -91,6 +91,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     now,
     newId,
     metadata: (act) => inTurn('metadata', act),
+    filling: { count: 0 },
     approveSetup: options.approveSetup ?? (async () => true),
   }
   const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
