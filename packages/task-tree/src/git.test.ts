@@ -1,8 +1,11 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { gitRunner, runGit } from './git.ts'
+
+// Each starts git several times, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 let folder = ''
 beforeEach(async () => {

@@ -88,7 +88,7 @@ function start(script: string): ChildProcess {
     WORKTREES: scratch.worktrees,
     PACKAGE: new URL('./index.ts', import.meta.url).href,
   }
-  return spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+  return spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,9 +1,24 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  open as openFile,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Git, gitRunner, runGit } from './git.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
+
+// Each starts git several times, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository
@@ -375,6 +390,37 @@ describe('removing', () => {
     await expect(worktrees.remove({ taskId })).rejects.toMatchObject({ code: 'WORKTREE_UNSAVED' })
     expect(await readFile(join(scratch.worktrees, taskId, 'precious'), 'utf8')).toBe('mine')
     await expect(worktrees.remove({ taskId: newId() })).rejects.toMatchObject({ code: 'WORKTREE_UNKNOWN' })
+  })
+
+  test('work that arrives while the worktree is being removed is saved too', async () => {
+    const { taskId, path } = await make(newId())
+    await writeFile(join(path, 'new'), 'work')
+    const held = await openFile(join(path, 'late'), 'w')
+    const slow: Git = async (args, options) => {
+      const result = await runGit(args, options)
+      if (args.includes('write-tree') && (await worktrees.snapshots(taskId)).length === 0)
+        await held.write('written late')
+      return result
+    }
+    const { snapshot } = await (await open({ git: slow })).remove({ taskId })
+    await held.close()
+
+    const saved = (await worktrees.snapshots(taskId)).find(({ name }) => name === snapshot)
+    expect(scratch.git('show', `${saved?.commit}:late`)).toBe('written late')
+  })
+
+  test('a disk too small for what must be saved keeps the worktree where it is, until there is room', async () => {
+    const { taskId, path } = await make(newId())
+    const content = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 251))
+    await writeFile(join(path, 'new'), content)
+    const program = join(scratch.home, 'git-on-a-full-disk')
+    await writeFile(program, '#!/bin/sh\nulimit -f 2\nexec git "$@"\n', { mode: 0o755 })
+    const cramped = await open({ git: gitRunner({ program }) })
+
+    await expect(cramped.remove({ taskId })).rejects.toMatchObject({ code: 'GIT_FAILED' })
+    expect(await readFile(join(path, 'new'))).toEqual(content)
+    expect(await worktrees.find(taskId)).toMatchObject({ taskId, path })
+    expect(await worktrees.remove({ taskId })).toEqual({ snapshot: expect.any(String) })
   })
 
   test('a link in the worktree is deleted, and what it leads to is not', async () => {
