@@ -2,6 +2,9 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { nodeDisk } from './disk.ts'
+import { faultyDisk } from './faulty-disk.ts'
+import { type Git, runGit } from './git.ts'
 import { isForbiddenPath } from './merge.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
@@ -280,6 +283,26 @@ describe('a base that the user has checked out', () => {
       await rm(join(scratch.checkout, path))
       if (path === 'readme.md') scratch.git('checkout', '--', path)
     }
+  })
+
+  test('is brought all the way by the next process when this one died before the branch moved', async () => {
+    await work({ 'src/date.ts': 'changed\n' })
+    let isDead = false
+    const git: Git = async (args, options) => {
+      isDead ||= args.includes('update-ref')
+      if (isDead) throw new Error('died')
+      return runGit(args, options)
+    }
+    const disk = faultyDisk(nodeDisk, () => (isDead ? { code: 'died' } : undefined))
+    const dying = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees, git, disk })
+    const options = { branch: task.branch, baseBranch: 'trunk', how: 'squash', updateCheckout: true } as const
+    await expect(dying.merge(options)).rejects.toThrow()
+    expect(scratch.git('log', '-1', '--format=%s', 'trunk')).toBe('first')
+
+    const next = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+    expect(await next.recover()).toEqual([])
+    expect(scratch.git('log', '-1', '--format=%s', 'trunk')).toBe(`Squash ${task.branch}`)
+    expect(scratch.git('status', '--porcelain')).toBe('')
   })
 
   test("is left alone while a merge or a filter needs the user's own git", async () => {

@@ -83,6 +83,9 @@ test('a shallow clone works like a whole one', async () => {
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--depth=1', `file://${scratch.checkout}`, shallow)
   const worktrees = await open(shallow)
   await cycle(worktrees)
+  const { branch } = await make(worktrees)
+  scratch.gitIn(shallow, 'commit', '--quiet', '--allow-empty', '-m', 'base goes on')
+  expect(await worktrees.changes({ branch, baseBranch: 'trunk' })).toMatchObject({ ahead: 0, behind: 1, conflicts: [] })
   scratch.gitIn(shallow, 'switch', '--quiet', '--detach')
   await merged(worktrees)
 
