@@ -22,6 +22,8 @@ export const errors = {
     status: 500,
     hint: 'Keep the file; restore the session from its archive or repair the line that is named.',
   },
+  STORAGE_FULL: { status: 507, hint: 'Free some disk space; nothing was lost, and work goes on once there is room.' },
+  STORAGE_FAILED: { status: 500, hint: 'Check that the disk works and that Matrix may write to the folder.' },
   TASK_UNKNOWN: { status: 404, hint: 'List the tasks and use an id, or the first 8 or more characters of one.' },
   TASK_AMBIGUOUS: { status: 409, hint: 'Give more characters of the task id.' },
   PROVIDER_FAILED: { status: 502, hint: 'Send the agent a message to let it try again.' },
@@ -34,6 +36,39 @@ export const errors = {
   PLAYBOOK_INVALID: { status: 422, hint: 'Correct the field that is named.' },
   MOCK_FAILED: { status: 500, hint: 'Compare the script with the requests that were made.' },
   TASK_STATUS: { status: 409, hint: 'Bring the task into a status from which this move is legal.' },
+  TASK_ID_MALFORMED: { status: 400, hint: 'Use a task id, or the first 8 or more characters of one.' },
+  TASK_INVALID: { status: 422, hint: 'Correct the field that is named and try again.' },
+  TASK_DEPTH: { status: 409, hint: 'Create the task higher up, or raise maxDepth in the settings.' },
+  TASK_ORDER: { status: 409, hint: 'Read the tree again and name every child exactly once.' },
+  TREE_MISSING: { status: 404, hint: 'Create the tree, or rebuild it from the sessions.' },
+  TREE_TRUNCATED: { status: 500, hint: 'Rebuild the tree from the sessions; the file is kept beside the new one.' },
+  TREE_DAMAGED: { status: 500, hint: 'Rebuild the tree from the sessions; the file is kept beside the new one.' },
+  REPOSITORY_UNUSABLE: { status: 422, hint: 'Name a git repository that has at least one commit.' },
+  GIT_FAILED: { status: 500, hint: 'Read what git said, put the repository right and try again.' },
+  GIT_NAME_INVALID: { status: 400, hint: 'Use a name that git check-ref-format accepts.' },
+  GIT_IDENTITY_MISSING: {
+    status: 409,
+    hint: 'Run git config --global user.name "Your Name" and git config --global user.email you@example.com.',
+  },
+  BRANCH_UNKNOWN: { status: 404, hint: 'Name a branch that exists in the repository.' },
+  BRANCH_MOVED: { status: 409, hint: 'Look at the branch again, then repeat the call.' },
+  BRANCH_CHECKED_OUT: { status: 409, hint: 'Switch that checkout to another branch, or merge there yourself.' },
+  SETUP_HOOK_MISSING: {
+    status: 409,
+    hint: 'Review .mxd/hooks/setup_worktree.sh.example, save it as setup_worktree.sh and make it executable.',
+  },
+  SETUP_HOOK_FAILED: { status: 500, hint: 'Run the hook by hand in a fresh worktree, correct it and try again.' },
+  WORKTREE_UNKNOWN: { status: 404, hint: 'List the worktrees and use the id of one of them.' },
+  WORKTREE_OBSTRUCTED: {
+    status: 409,
+    hint: 'Move what is in the way somewhere else; Matrix deletes only what it made.',
+  },
+  WORKTREE_UNSAVED: {
+    status: 409,
+    hint: 'Save or remove what is named, then try again; the worktree was left as it is.',
+  },
+  SNAPSHOT_UNKNOWN: { status: 404, hint: 'List the snapshots and use the name of one of them.' },
+  MERGE_REFUSED: { status: 422, hint: 'Have the branch corrected before it is merged.' },
 } as const satisfies Record<string, { status: number; hint: string }>
 
 export type ErrorCode = keyof typeof errors
