@@ -4,8 +4,10 @@ import { defineConfig, type ViteUserConfigExport } from 'vitest/config'
 export function packageTests(): ViteUserConfigExport {
   return defineConfig({
     test: {
-      include: ['src/**/*.test.ts'],
+      include: ['src/**/*.test.{ts,tsx}'],
       reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
+      // Several packages test at once, and many tests start real processes: slow is not yet broken.
+      testTimeout: 20_000,
     },
   })
 }

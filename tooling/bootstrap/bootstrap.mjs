@@ -69,7 +69,7 @@ async function packaging() {
 
   say('Packing every package and using it as a stranger would.')
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--config', 'vitest.packaging.config.ts']
+  const args = [vitest, 'run', '--root', 'packaging']
   const { code } = await runChild(process.execPath, args, { cwd: join(root, folder), env })
   return summarize([{ folder, file }], code)
 }
@@ -79,7 +79,7 @@ async function prepare() {
 
   say(`Installing dependencies with pnpm ${pinnedPnpm(root)}.`)
   const { code, output } = await install(root)
-  if (code !== 0) return refuse('The installation failed', output)
+  if (code !== 0) return refuse(explainFailure(output) ?? `The installation failed. It said:\n\n${tailOf(output)}`)
 
   writeStamp(root)
   return true
@@ -89,7 +89,7 @@ async function build() {
   say('Building.')
   const args = [turbo, 'run', 'build', '--output-logs=errors-only']
   const { code, output } = await runChild(process.execPath, args, { cwd: root, env, quiet: true })
-  return code === 0 || refuse('The build failed', output)
+  return code === 0 || refuse(`The build failed. It said:\n\n${tailOf(output)}`)
 }
 
 /**
@@ -111,12 +111,9 @@ function summarize(reports, code) {
   return total.failed > 0 ? 1 : 0
 }
 
-/**
- * @param {string} what
- * @param {string} output
- */
-function refuse(what, output) {
-  console.error(explainFailure(output) ?? `${what}. The end of its output:\n\n${tailOf(output)}`)
+/** @param {string} why */
+function refuse(why) {
+  console.error(why)
   return false
 }
 

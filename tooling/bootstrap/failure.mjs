@@ -1,14 +1,19 @@
 const network =
-  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b(?: ([\w-]+(?:\.[\w-]+)+))?/
 
 const certificate =
   /\b(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)\b/
 
-const compiler =
-  /not found: (make|g\+\+|gcc|cc|c\+\+)\b|\b(make|g\+\+|gcc|cc|c\+\+): (?:command )?not found|\b(make|g\+\+|gcc|cc|c\+\+): No such file or directory|find (Python|VS)\b|Could not find any (Python|Visual Studio)/
-
 const lockfile =
   /\b(ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_LOCKFILE_CONFIG_MISMATCH|ERR_PNPM_NO_LOCKFILE|ERR_PNPM_BROKEN_LOCKFILE)\b/
+
+/** What node-gyp says, what make says, what a shell says. */
+const compiler = [
+  /gyp ERR! find (Python|VS)\b/,
+  /not found: (make)\b/,
+  /make: (cc|gcc|g\+\+|c\+\+|clang): No such file/,
+  /\b(make|cc|gcc|g\+\+|c\+\+|clang): (?:command )?not found/,
+]
 
 /**
  * What went wrong in one sentence, if the output of npm, pnpm or turbo shows a cause a person can do something about.
@@ -24,9 +29,9 @@ export function explainFailure(output) {
   if (stale)
     return `pnpm-lock.yaml does not match the package.json files (${stale[1]}): run \`npx pnpm install\` and commit the lockfile with them.`
 
-  const tool = compiler.exec(output)
+  const tool = compiler.map((said) => said.exec(output)?.[1]).find(Boolean)
   if (tool)
-    return `A native module has to be compiled here and ${firstGroup(tool)} is missing: install Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++; macOS: xcode-select --install; Windows: Visual Studio Build Tools).`
+    return `A native module has to be compiled here and ${tool} is missing: install Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++; macOS: xcode-select --install; Windows: Visual Studio Build Tools).`
 
   const untrusted = certificate.exec(output)
   if (untrusted)
@@ -34,7 +39,7 @@ export function explainFailure(output) {
 
   const unreachable = network.exec(output)
   if (unreachable)
-    return `The npm registry cannot be reached (${unreachable[1]}): check the network and the proxy settings (npm config get registry) and run the command again.`
+    return `The network is out of reach (${unreachable.slice(1).filter(Boolean).join(' ')}): check the connection, the proxy and the registry (npm config get registry) and run the command again.`
 
   return undefined
 }
@@ -45,9 +50,4 @@ export function explainFailure(output) {
  */
 export function tailOf(output, lines = 40) {
   return output.trimEnd().split('\n').slice(-lines).join('\n')
-}
-
-/** @param {RegExpExecArray} match */
-function firstGroup(match) {
-  return match.slice(1).find(Boolean)
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { runChild } from './child.mjs'
 import { readPackage } from './workspace.mjs'
 
@@ -14,6 +14,13 @@ const installArgs = [
   '--config.fetchRetryMintimeout=1000',
 ]
 
+const nodePrefix = dirname(dirname(process.execPath))
+const env = {
+  // With the headers that came with this Node, a native module compiles without asking nodejs.org for them.
+  ...(existsSync(join(nodePrefix, 'include/node/node_api.h')) && { npm_config_nodedir: nodePrefix }),
+  ...process.env,
+}
+
 /**
  * Installs exactly what the lockfile says with the pinned pnpm, which npm fetches if it is not here yet.
  * @param {string} root
@@ -22,12 +29,17 @@ export function install(root) {
   const version = pinnedPnpm(root)
   const installed = join(root, 'node_modules/pnpm')
   if (existsSync(join(installed, 'package.json')) && readVersion(installed) === version)
-    return runChild(process.execPath, [join(installed, 'bin/pnpm.cjs'), ...installArgs], { cwd: root, quiet: true })
+    return runChild(process.execPath, [join(installed, 'bin/pnpm.cjs'), ...installArgs], {
+      cwd: root,
+      env,
+      quiet: true,
+    })
 
   const npm = npmCommand()
   const exec = ['exec', '--yes', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', `--package=pnpm@${version}`]
   return runChild(npm.command, [...npm.args, ...exec, '--', 'pnpm', ...installArgs], {
     cwd: root,
+    env,
     quiet: true,
     shell: npm.shell,
   })

@@ -1,10 +1,10 @@
-import { hasEnvironmentReference } from './environment-reference.ts'
-
 const secretWords = new Set(
-  'token tokens key keys apikey secret secrets password passwd passphrase pass pwd pat auth authorization bearer cookie credential credentials'.split(
+  'token tokens key keys secret secrets pass pwd pat auth authorization bearer cookie credential credentials'.split(
     ' ',
   ),
 )
+/** Words written together: `PGPASSWORD`, `apitoken`, `secretkey`. */
+const secretEnding = /(?:password|passwd|passphrase|secret|token|(?:api|access|secret|private)key)$/
 /** `SSH_KEY_PATH`, `TOKEN_URL`, `AUTH_TYPE`: about a secret, but not one. */
 const harmlessEndings = new Set(
   'path file dir directory url uri endpoint host port type mode method name header id algorithm length limit size ttl timeout count provider scheme user username'.split(
@@ -13,7 +13,7 @@ const harmlessEndings = new Set(
 )
 const harmlessValue = /^(?:|true|false|yes|no|none|null|on|off|optional|required|\d{1,6})$/i
 
-const tokenShapes: readonly RegExp[] = [
+const tokenShapes = [
   /\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}/,
   /\bgithub_pat_[A-Za-z0-9_]{20,}/,
   /\bglpat-[A-Za-z0-9_-]{16,}/,
@@ -24,33 +24,53 @@ const tokenShapes: readonly RegExp[] = [
   /\bnpm_[A-Za-z0-9]{30,}/,
   /\bhf_[A-Za-z0-9]{20,}/,
   /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/,
-  /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}/,
+  /(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-  /\b(?:Bearer|Basic|Token)\s+[A-Za-z0-9+/_.=~-]{8,}/i,
+  // "Basic authentication" is prose: without a digit, the word after the scheme must be the last one.
+  /\b(?:Bearer|Basic|Token)\s+(?=\S*\d)[A-Za-z0-9+/_.=~-]{8,}/i,
+  /(?:^|[:="'])\s*(?:Bearer|Basic|Token)\s+[A-Za-z0-9+/_.=~-]{8,}(?=["']|$)/i,
+  /\b(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*[^\s;&$<{"']{4,}/i,
 ]
+/** All shapes in one pass each way: most values have none of them. */
+const exactShape = new RegExp(
+  tokenShapes
+    .filter(({ flags }) => flags === '')
+    .map(({ source }) => source)
+    .join('|'),
+)
+const looseShape = new RegExp(
+  tokenShapes
+    .filter(({ flags }) => flags === 'i')
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
 
 const assignment = /^-{0,2}([A-Za-z][\w.-]*)[=:]\s*(.*)$/s
 const flag = /^--?([A-Za-z][\w.-]*)$/
+// The lookbehinds and excluded openers keep these linear: without them, hostile text is read again from every letter.
+const url = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s@]*)@)?[^?#\s]*(?:[?#](\S*))?/gi
+const jsonMember = /"([\w.-]+)\\*"\s*:\s*\\*"([^"\\]+)/g
+const gap = /\$env:\w+|\$\{[^{}]*\}|<[^<>]*>|\{[\w .-]*\}/g
+
+/** What every secret word holds; most names are told by its absence. */
+const secretHint = /key|token|secret|pass|pwd|pat|auth|bearer|cookie|credential/i
 
 /** Whether a name such as `GITHUB_TOKEN`, `apiKey` or `X-Api-Key` says that its value is a secret. */
 export function isSecretName(name: string): boolean {
+  if (!secretHint.test(name)) return false
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter(Boolean)
-  return words.some((word) => secretWords.has(word)) && !harmlessEndings.has(words.at(-1) ?? '')
+  const isAboutSecret = words.some((word) => secretWords.has(word) || secretEnding.test(word))
+  return isAboutSecret && !words.includes('public') && !harmlessEndings.has(words.at(-1) ?? '')
 }
 
 /** Whether a value is a credential that stands in the open, judged by the name it is given to and by its own shape. */
 export function isLiteralCredential(name: string, value: string): boolean {
-  if (hasSecretShape(value)) return true
-  return (
-    isSecretName(name) &&
-    !hasEnvironmentReference(value) &&
-    !harmlessValue.test(value) &&
-    !isPlaceholderReference(value)
-  )
+  return hasSecretShape(value) || isSecretPair(name, value)
 }
 
 /** Indexes of the launch arguments that hold a credential, as `--token x`, `--token=x`, `TOKEN=x` or by shape. */
@@ -61,7 +81,7 @@ export function findCredentialArguments(args: readonly string[]): number[] {
     const isValueOfFlag = flagBefore !== '' && !argument.startsWith('-')
     return isLiteralCredential(name, value) ||
       hasSecretShape(argument) ||
-      (isValueOfFlag && isLiteralCredential(flagBefore, argument))
+      (isValueOfFlag && isSecretPair(flagBefore, argument))
       ? [index]
       : []
   })
@@ -69,22 +89,43 @@ export function findCredentialArguments(args: readonly string[]): number[] {
 
 function hasSecretShape(value: string): boolean {
   if (value.length < 9) return false
-  return tokenShapes.some((shape) => shape.test(value)) || (value.includes('://') && hasUrlCredential(value))
+  return (
+    exactShape.test(value) ||
+    looseShape.test(value) ||
+    (value.includes('://') && hasUrlCredential(value)) ||
+    (value.includes('"') &&
+      [...value.matchAll(jsonMember)].some(([, name = '', text = '']) => isSecretPair(name, text)))
+  )
 }
 
-/** A password before the host, or a secret parameter in the query. */
+/** A password or token before the host, or a secret parameter in the query or fragment. */
 function hasUrlCredential(value: string): boolean {
-  const [, userinfo = '', query = ''] =
-    /[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s@]*)@)?[^?#\s]*(?:\?([^#\s]*))?/i.exec(value) ?? []
-  const password = userinfo.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : ''
-  if (password !== '' && !hasEnvironmentReference(password) && !isPlaceholderReference(password)) return true
-  return query.split('&').some((pair) => {
-    const [name = '', text = ''] = pair.split('=', 2)
-    return isSecretName(name) && text !== '' && !hasEnvironmentReference(text) && !isPlaceholderReference(text)
+  return [...value.matchAll(url)].some(([, userinfo = '', parameters = '']) => {
+    const password = userinfo.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : ''
+    if (password !== '' && !isGap(password)) return true
+    if (isOpaque(userinfo)) return true
+    return parameters.split(/[&;#?]/).some((pair) => {
+      const [name = '', text = ''] = pair.split('=', 2)
+      return isSecretPair(name, text)
+    })
   })
 }
 
-/** `${TOKEN}`, `<token>` or `{token}`: a gap to be filled in, reported by other rules. */
-function isPlaceholderReference(value: string): boolean {
-  return /^(?:[A-Za-z]+ )?(?:\$\{[^}]*\}|<[^>]*>|\{[^}]*\}|\$env:)/.test(value)
+function isSecretPair(name: string, value: string): boolean {
+  return isSecretName(name) && !harmlessValue.test(value) && !isGap(value)
+}
+
+/** `$env:TOKEN`, `${TOKEN}`, `<token>` or `{token}`, with no more than a word like `Bearer` around it: to be filled in, and the affair of other rules. */
+function isGap(value: string): boolean {
+  const rest = value.replace(gap, ' ')
+  return rest !== value && !rest.split(/[^A-Za-z0-9]+/).some((word) => word.length >= 8 && isMixed(word))
+}
+
+/** Sixteen or more letters and digits in no order a person would choose. */
+function isOpaque(text: string): boolean {
+  return /^[A-Za-z0-9_-]{16,}$/.test(text) && isMixed(text)
+}
+
+function isMixed(text: string): boolean {
+  return /\d/.test(text) && /[A-Za-z]/.test(text)
 }

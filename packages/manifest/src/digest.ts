@@ -36,9 +36,11 @@ function assertDepth(value: unknown, depth: number): void {
   for (const part of Object.values(value)) assertDepth(part, depth + 1)
 }
 
+const repeated = /^sha256:(.)\1*(?:(.)(?:\1|\2)*)?$/
+
 /** A digest that stands for nothing: one or two distinct digits, as people type when they mean to fill it in later. */
 export function isPlaceholderDigest(digest: string): boolean {
-  return new Set(digest.replace(/^sha256:/, '')).size <= 2
+  return repeated.test(digest)
 }
 
 /** What a manifest is called by: the digest of what the author wrote, references unresolved, editor hints aside. */

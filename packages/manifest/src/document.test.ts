@@ -77,14 +77,15 @@ test('a "__proto__" key is refused at any depth and changes no prototype', () =>
     '{"__proto__": {"polluted": 1}}',
     '{"a": [{"__proto__": {"polluted": 1}}]}',
     '{"__pr\\u006fto__": {"polluted": 1}}',
-  ]) {
-    const { value, findings } = parse(text)
+  ])
+    for (const relaxed of [false, true]) {
+      const { value, findings } = parseDocument(Buffer.from(text), { relaxed })
 
-    expect(findings).toMatchObject([
-      { rule: 'MX001', message: 'The key "__proto__" is not allowed anywhere in a document.' },
-    ])
-    expect(value).toBeUndefined()
-  }
+      expect(findings).toMatchObject([
+        { rule: 'MX001', message: 'The key "__proto__" is not allowed anywhere in a document.' },
+      ])
+      expect(value).toBeUndefined()
+    }
   expect(({} as { polluted?: number }).polluted).toBeUndefined()
 })
 
@@ -93,6 +94,18 @@ test('comments, trailing commas and a byte order mark pass only where other prog
 
   expect(parseDocument(Buffer.from(text), { relaxed: true })).toMatchObject({ value: { a: [1, 2] }, findings: [] })
   expect(parse(text.slice(1)).findings.length).toBeGreaterThan(0)
+})
+
+test('quotes in a comment hide neither a key that stands twice nor nesting beyond any use', () => {
+  const deep = `// "\n${'['.repeat(100_000)}${']'.repeat(100_000)} // "`
+
+  expect(parseDocument(Buffer.from('{"a":1,"a":2,\n// "\n"b":3 // "\n}'), { relaxed: true }).findings).toMatchObject([
+    { rule: 'MX022', line: 1, column: 8 },
+  ])
+  for (const relaxed of [false, true])
+    expect(parseDocument(Buffer.from(deep), { relaxed }).findings).toMatchObject([
+      { message: 'The document is nested more than 64 levels deep.' },
+    ])
 })
 
 test('no bytes at all make it throw', () => {

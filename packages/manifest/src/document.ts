@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
+import { createScanner, type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Finding, formatPointer } from './finding.ts'
 import { type RuleId, rules } from './rule.ts'
 import { openSourceText, type Path, type Place, type SourceText } from './source-text.ts'
@@ -51,44 +51,31 @@ function parseRelaxed(text: string): Document {
   if (nestingOf(text) > MAX_DEPTH) return tooDeep(text)
   const errors: ParseError[] = []
   const value: unknown = parse(text, errors, { allowTrailingComma: true })
-  return errors.length > 0 ? syntaxErrors(text, { allowTrailingComma: true }) : checkedTree(text, value)
+  if (errors.length > 0) return syntaxErrors(text, { allowTrailingComma: true })
+  // Neither shows in the value: the parser obeys "__proto__", and quotes in comments make counting keys useless.
+  return withoutForbiddenKeys(openSourceText(text), value)
 }
 
 function checkedTree(text: string, value: unknown): Document {
-  const tree = { keys: 0, poisoned: undefined as Path | undefined }
-  if (!walk(value, tree, [])) return tooDeep(text)
+  const tree = { keys: 0, isPoisoned: false }
+  if (!walk(value, tree, 0)) return tooDeep(text)
 
   const source = openSourceText(text)
-  const findings: Finding[] = []
-  if (tree.poisoned)
-    findings.push(
-      finding(
-        'MX001',
-        'The key "__proto__" is not allowed anywhere in a document.',
-        source.locate(tree.poisoned, 'key'),
-        {
-          path: tree.poisoned,
-          fix: 'Remove the key.',
-        },
-      ),
-    )
   // JSON.parse keeps the last of two equal keys without a word; the count gives it away.
-  if (countKeys(text) !== tree.keys) findings.push(...findDuplicateKeys(source))
-  return { source, value: findings.length > 0 ? undefined : value, findings }
+  return tree.isPoisoned || countKeys(text) !== tree.keys
+    ? withoutForbiddenKeys(source, value)
+    : { source, value, findings: [] }
 }
 
 /** Counts keys on the way; false when the value is nested too deeply to go on. */
-function walk(value: unknown, tree: { keys: number; poisoned: Path | undefined }, path: (string | number)[]): boolean {
+function walk(value: unknown, tree: { keys: number; isPoisoned: boolean }, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true
-  if (path.length >= MAX_DEPTH) return false
+  if (depth >= MAX_DEPTH) return false
+  if (Array.isArray(value)) return value.every((item) => walk(item, tree, depth + 1))
   for (const key of Object.keys(value)) {
-    path.push(key)
-    if (!Array.isArray(value)) {
-      tree.keys += 1
-      if (key === '__proto__') tree.poisoned ??= [...path]
-    }
-    if (!walk((value as Record<string, unknown>)[key], tree, path)) return false
-    path.pop()
+    tree.keys += 1
+    if (key === '__proto__') tree.isPoisoned = true
+    if (!walk((value as Record<string, unknown>)[key], tree, depth + 1)) return false
   }
   return true
 }
@@ -114,7 +101,12 @@ function isEscaped(text: string, quote: number): boolean {
   return backslashes % 2 === 1
 }
 
-function findDuplicateKeys(source: SourceText): Finding[] {
+function withoutForbiddenKeys(source: SourceText, value: unknown): Document {
+  const findings = findForbiddenKeys(source)
+  return { source, value: findings.length > 0 ? undefined : value, findings }
+}
+
+function findForbiddenKeys(source: SourceText): Finding[] {
   const findings: Finding[] = []
   const seen: Set<string>[] = []
   visit(
@@ -123,19 +115,11 @@ function findDuplicateKeys(source: SourceText): Finding[] {
       onObjectBegin: () => void seen.push(new Set()),
       onObjectEnd: () => void seen.pop(),
       onObjectProperty(key, offset, length, _line, _column, pathTo) {
-        const keys = seen.at(-1)
-        if (keys?.has(key))
-          findings.push(
-            finding(
-              'MX022',
-              `The key ${JSON.stringify(key)} stands twice in one object.`,
-              source.placeOf(offset, length),
-              {
-                path: [...pathTo(), key],
-              },
-            ),
-          )
-        keys?.add(key)
+        const place = source.placeOf(offset, length)
+        const path = [...pathTo(), key]
+        if (key === '__proto__') findings.push(poisonedKey(place, path))
+        else if (seen.at(-1)?.has(key)) findings.push(duplicateKey(key, place, path))
+        seen.at(-1)?.add(key)
       },
     },
     { allowTrailingComma: true },
@@ -143,12 +127,24 @@ function findDuplicateKeys(source: SourceText): Finding[] {
   return findings
 }
 
+function poisonedKey(place: Place, path: Path): Finding {
+  const message = 'The key "__proto__" is not allowed anywhere in a document.'
+  return finding('MX001', message, place, { path, fix: 'Remove the key.' })
+}
+
+function duplicateKey(key: string, place: Place, path: Path): Finding {
+  return finding('MX022', `The key ${JSON.stringify(key)} stands twice in one object.`, place, { path })
+}
+
+/** Found with a scanner and not with a parser, which would run out of stack on what this is there to refuse. */
 function nestingOf(text: string): number {
+  const scanner = createScanner(text, true)
   let depth = 0
   let deepest = 0
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth)
-    else if (token === ']' || token === '}') depth -= 1
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const start = text[scanner.getTokenOffset()]
+    if (start === '{' || start === '[') deepest = Math.max(deepest, ++depth)
+    else if (start === '}' || start === ']') depth -= 1
   }
   return deepest
 }

@@ -1,18 +1,16 @@
 const reference = /\$env:([A-Za-z_][A-Za-z0-9_]*)/g
-const malformed = /\$env:(?![A-Za-z_])|\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}/
+const malformed = /\$env:(?![A-Za-z_])|\$\{([A-Za-z_][\w.]*(?::(?!-)[\w.-]+)?)(:-[^{}]*)?\}/
 
 /** Every NAME that a text refers to as `$env:NAME`. */
 export function findEnvironmentNames(text: string): string[] {
   return [...text.matchAll(reference)].map(([, name = '']) => name)
 }
 
-export function hasEnvironmentReference(text: string): boolean {
-  return text.search(reference) !== -1
-}
-
 /** What looks like a reference but would reach the server as it stands: `$env:` without a name, or another program's `${NAME}`. */
 export function findMalformedReference(text: string): string | undefined {
-  return text.includes('$') ? malformed.exec(text)?.[0] : undefined
+  const [found, name, fallback] = text.includes('$') ? (malformed.exec(text) ?? []) : []
+  // The answer is printed, and what stands behind `:-` may be the credential itself.
+  return fallback === undefined ? found : `\${${name}:-…}`
 }
 
 /** Replaces each `$env:NAME`. Names without a value are returned instead of being left in place or emptied. */
@@ -24,7 +22,10 @@ export function resolveEnvironment(
   return missing.length > 0 ? { missing } : { text: text.replace(reference, (_, name: string) => lookUp(name) ?? '') }
 }
 
-/** `env` and `headers` in either of their two spellings, as pairs with the way to each. A bare `$env:NAME` stands for `NAME=$env:NAME`. */
+/**
+ * `env` and `headers` in either of their two spellings, as pairs with the way to each. A bare `$env:NAME` stands for
+ * `NAME=$env:NAME`; any other entry without `=` is a value without a name, since names are printed and it may be a credential.
+ */
 export type Assignment = { name: string; value: string; step: string | number }
 
 export function readAssignments(
@@ -37,7 +38,7 @@ export function readAssignments(
     const split = entry.indexOf('=')
     if (bare?.[1]) return { name: bare[1], value: entry, step }
     return split === -1
-      ? { name: entry, value: '', step }
+      ? { name: '', value: entry, step }
       : { name: entry.slice(0, split), value: entry.slice(split + 1), step }
   })
 }

@@ -1,3 +1,4 @@
+import { findCredentialArguments, isLiteralCredential } from './credential.ts'
 import { isExactVersion } from './tool-uri.ts'
 
 export type Ecosystem = 'npm' | 'pypi' | 'oci' | 'nuget'
@@ -5,6 +6,7 @@ export type Ecosystem = 'npm' | 'pypi' | 'oci' | 'nuget'
 /** What a stdio server's command really starts: a published package, or a file of this machine. */
 export type Launcher =
   | {
+      // Name and version are printed: neither ever holds the credentials of a URL.
       kind: 'package'
       ecosystem: Ecosystem
       name: string
@@ -53,7 +55,12 @@ const commands: readonly Command[] = [
   { ecosystem: 'nuget', words: ['dnx'], valued: ['--source', '--version'] },
 ]
 
+const shells = ['sh', 'bash', 'zsh', 'dash']
 const runtimes = ['node', 'python', 'python3', 'deno', 'bun', 'tsx', 'ruby', 'php', 'bash', 'sh']
+const valuedByRuntime = ['-r', '--require', '--import', '--loader', '-C', '--conditions', '--env-file', '-X', '-W']
+const inlineCode = ['-e', '-c', '-m', '--eval', '-p', '--print']
+// `npm:@scope/name@1.2.3/program`, without the program.
+const denoSpec = /^npm:\/?((?:@[^/]*\/)?[^/]*)/
 const ociCommands = ['docker', 'podman', 'nerdctl']
 // Options of `docker run` that stand alone; every other one takes a value.
 const ociSwitches =
@@ -66,23 +73,48 @@ export function parseLauncher(command: string, args: readonly string[]): Launche
   )
   if (known) return parsePackageCommand(known, args)
   if (ociCommands.includes(program) && args[0] === 'run') return parseOciRun(args)
-  if (runtimes.includes(program)) return parseScript(program, args)
-  return { kind: 'program', file: command }
+  return parseWrapped(program, args) ?? parseScript(program, args) ?? { kind: 'program', file: command }
+}
+
+/** `cmd /c npx …`, `env A=b npx …` and `sh -c "npx …"` start what stands behind them. */
+function parseWrapped(program: string, args: readonly string[]): Launcher | undefined {
+  const [first = '', second = ''] = args
+  if (program === 'cmd' && /^\/[ck]$/i.test(first)) return parseBehind(args, 1)
+  if (program === 'env') {
+    const start = args.findIndex((text) => !/^-|^[A-Za-z_]\w*=/.test(text))
+    return start === -1 ? undefined : parseBehind(args, start)
+  }
+  // Only plain words: what a shell makes of anything else is not for us to guess.
+  if (!shells.includes(program) || !/^-l?c$/.test(first) || !/^[\w@%+=:,./ -]+$/.test(second)) return undefined
+  const [command = '', ...words] = second.trim().split(/ +/)
+  return moved(parseLauncher(command, words), () => 1)
+}
+
+function parseBehind(args: readonly string[], start: number): Launcher {
+  return moved(parseLauncher(args[start] ?? '', args.slice(start + 1)), (argument) => argument + start + 1)
+}
+
+function moved(launcher: Launcher, place: (argument: number) => number): Launcher {
+  return launcher.kind === 'program' ? launcher : { ...launcher, argument: place(launcher.argument) }
 }
 
 function parsePackageCommand({ ecosystem, words, valued, spec = [] }: Command, args: readonly string[]): Launcher {
+  const credentials = new Set(findCredentialArguments(args))
   for (let index = words.length - 1; index < args.length; index += 1) {
     const argument = args[index] ?? ''
     const [option = '', inline] = argument.split(/=(.*)/s, 2)
     if (spec.includes(option)) {
-      const value = inline ?? args[index + 1] ?? ''
-      // After `--package x`, the next plain argument is the program inside it.
       const at = inline === undefined ? index + 1 : index
+      const value = inline ?? args[at]
+      if (value === undefined) break
+      // After `--package x`, the next plain argument is the program inside it.
       return packageLauncher(ecosystem, value, at, args.slice(at + 2))
     }
     if (argument === '--') continue
+    const isSecretOfOption = credentials.has(index) && args[index - 1]?.startsWith('--')
     if (valued.includes(argument)) index += 1
-    else if (!argument.startsWith('-')) return packageLauncher(ecosystem, argument, index, args.slice(index + 1))
+    else if (!argument.startsWith('-') && !isSecretOfOption)
+      return packageLauncher(ecosystem, argument, index, args.slice(index + 1))
   }
   return { kind: 'program', file: words.join(' ') }
 }
@@ -94,14 +126,30 @@ function packageLauncher(ecosystem: Ecosystem, spec: string, argument: number, r
 
 /** `@scope/name@1.2.3`, `name==1.2.3`, `image:tag`: the name, and the version as far as the spec carries one. */
 export function parsePackageSpec(ecosystem: Ecosystem, spec: string): { name: string; version: string | undefined } {
-  if (ecosystem === 'oci') return parseImage(spec)
-  const separator = ecosystem === 'pypi' && spec.includes('==') ? '==' : '@'
-  const at = spec.indexOf(separator, 1)
-  const name = at === -1 ? spec : spec.slice(0, at)
+  const { name, version } = splitSpec(ecosystem, spec)
+  const shown = withoutUrlSecrets(version ?? '')
   return {
-    name: ecosystem === 'pypi' ? name.replace(/\[.*\]$/, '') : name,
-    version: at === -1 ? undefined : spec.slice(at + separator.length),
+    name: isLiteralCredential('', name) ? '(a credential)' : name,
+    version: version === undefined || isLiteralCredential('', shown) ? undefined : shown,
   }
+}
+
+function splitSpec(ecosystem: Ecosystem, spec: string): { name: string; version: string | undefined } {
+  if (ecosystem === 'oci') return parseImage(spec)
+  if (/^[a-z][a-z+]*:\/\//.test(spec)) {
+    const [, name = spec, version] = /^(.*?)(?:[#@]([^/#@]+))?$/s.exec(withoutUrlSecrets(spec)) ?? []
+    return { name, version }
+  }
+  if (ecosystem === 'pypi') {
+    const [, name = spec, version] = /^([\w.-]+)\s*(?:\[[^\]]*\])?\s*(?:==|@)?\s*(.+)?$/s.exec(spec) ?? []
+    return { name, version }
+  }
+  const at = spec.indexOf('@', 1)
+  return at === -1 ? { name: spec, version: undefined } : { name: spec.slice(0, at), version: spec.slice(at + 1) }
+}
+
+function withoutUrlSecrets(text: string): string {
+  return text.replace(/:\/\/[^/?#\s]*@/, '://').replace(/\?[^#]*/, '')
 }
 
 function parseImage(reference: string): { name: string; version: string | undefined } {
@@ -121,11 +169,15 @@ function parseOciRun(args: readonly string[]): Launcher {
   return { kind: 'program', file: 'docker run' }
 }
 
-function parseScript(runtime: string, args: readonly string[]): Launcher {
-  const argument = args.findIndex((text) => !text.startsWith('-') && text !== 'run')
+function parseScript(runtime: string, args: readonly string[]): Launcher | undefined {
+  if (!runtimes.includes(runtime)) return undefined
+  const argument = args.findIndex(
+    (text, index) => !text.startsWith('-') && text !== 'run' && !valuedByRuntime.includes(args[index - 1] ?? ''),
+  )
   const file = args[argument]
-  if (file === undefined || args.slice(0, argument).some((text) => ['-e', '-c', '-m', '--eval', '-p'].includes(text)))
-    return { kind: 'program', file: runtime }
+  if (file === undefined || args.slice(0, argument).some((text) => inlineCode.includes(text))) return undefined
+  if (runtime === 'deno' && file.startsWith('npm:'))
+    return packageLauncher('npm', denoSpec.exec(file)?.[1] ?? '', argument, args.slice(argument + 1))
   return { kind: 'script', runtime, file, argument, rest: args.slice(argument + 1) }
 }
 

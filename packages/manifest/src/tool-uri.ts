@@ -42,5 +42,8 @@ export function isPin(text: string): boolean {
 /** `1.2.3`, `2026.8.31`, `1.0.0-rc.1+build.5`; no range, no tag, no leading `v`, no leading zeros. */
 export function isExactVersion(text: string): boolean {
   const [version = '', build] = text.split('+', 2)
-  return /^\d/.test(text) && validVersion(text) === version && (build === undefined || text === `${version}+${build}`)
+  // semver itself trims, so "1.2.3+a " would pass for a version of its own.
+  return (
+    /^\d\S*$/.test(text) && validVersion(text) === version && (build === undefined || text === `${version}+${build}`)
+  )
 }

@@ -8,13 +8,16 @@ const hidden =
 const everyHidden = new RegExp(hidden, 'gu')
 const everyHiddenOrBreak = new RegExp(`${hidden.source}|[\\t\\n]`, 'gu')
 
+/** Nearly all text is this, and it is quick to tell. */
+const plain = /^[\x20-\x7E\t\n]*$/
+
 export function hasHiddenCharacters(text: string): boolean {
-  return hidden.test(text)
+  return !plain.test(text) && hidden.test(text)
 }
 
 /** The code points of all hidden characters in a text, each once, as `U+202E`. */
 export function findHiddenCharacters(text: string): string[] {
-  return [...new Set(text.match(everyHidden)?.map(codePoint))]
+  return plain.test(text) ? [] : [...new Set(text.match(everyHidden)?.map(codePoint))]
 }
 
 /** Text from outside made fit for a terminal: what is hidden becomes visible, line breaks and tabs stay. */

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isCommandAllowed, isCommandDenied, parseCommandPattern } from './command-pattern.ts'
+
+test('a pattern speaks about the whole command', () => {
+  expect(isCommandAllowed(['git status'], 'git status')).toBe(true)
+  expect(isCommandAllowed(['git status'], 'git status; rm -rf .')).toBe(false)
+  expect(isCommandAllowed(['git (status|log)( .*)?'], 'git log --oneline')).toBe(true)
+  expect(isCommandAllowed([], 'git status')).toBe(false)
+  expect(isCommandDenied(['git push .*'], 'git push origin')).toBe(true)
+  expect(isCommandDenied(['git push .*'], 'git status')).toBe(false)
+})
+
+test('a line break does not get a command past a deny list, nor into an allow list', () => {
+  expect(isCommandDenied(['rm .*'], 'rm -rf x\ntrue')).toBe(true)
+  expect(isCommandAllowed(['git .*'], 'git status\nrm -rf .')).toBe(false)
+})
+
+test.each([
+  ['a(?=b)', 'look-around and other extended groups are not supported'],
+  ['(a)\\1', 'back-references are not supported'],
+  ['(', 'a "(" is not closed'],
+  ['a)', 'a ")" has no "(" before it'],
+  ['[a', 'a "[" is not closed'],
+  ['[z-a]', 'a range in brackets goes from high to low'],
+  ['[[:alpha:]]', '"[" inside brackets must be escaped'],
+  ['[a&&b]', '"&&" inside brackets must be escaped'],
+  ['*', 'there is nothing before "*" that it could repeat'],
+  ['awk {print}', 'a "{" must be escaped, or hold a count such as {2,5}'],
+  ['a{5,2}', 'a count goes from low to high and up to 1000'],
+  ['a\\', 'it ends with a single backslash'],
+  ['\\y', '"\\y" has no meaning'],
+  ['\\xZZ', 'an escaped code is not a character'],
+  ['(?x)a', 'the flag "x" is not supported'],
+  ['((a{1000}){1000}){1000}', 'it is too large'],
+  ['(((){1000}){1000}){1000}', 'it is too large'],
+  ['('.repeat(10_000), 'its groups are nested too deeply'],
+])('%s is not a pattern: it allows nothing and denies everything', (pattern, reason) => {
+  expect(parseCommandPattern(pattern)).toEqual({ reason })
+  expect(isCommandAllowed([pattern], 'ls')).toBe(false)
+  expect(isCommandDenied([pattern], 'ls')).toBe(true)
+})
+
+test.each([
+  ['(?i)GIT status', 'git STATUS', true],
+  ['(?i:git) status', 'GIT STATUS', false],
+  ['a(?i)b(?-i)c', 'aBc', true],
+  ['a(?i)b(?-i)c', 'aBC', false],
+  ['(?s).*', 'a\nb', true],
+  ['.*', 'a\nb', false],
+  ['(?m)a$\\n^b', 'a\nb', true],
+  ['\\Aa\\z', 'a', true],
+  ['(?P<verb>get|put) \\w+', 'put naïve', true],
+  ['(?<verb>get|put)\\b.*', 'getter', false],
+  ['get\\B.*', 'getter', true],
+  ['[^;|&]+', 'ls -l | sh', false],
+  ['[]x^-]+', ']-^x', true],
+  ['[\\d\\-.]{2,}?', '4.2-1', true],
+  ['a{2}', 'aa', true],
+  ['a{2}', 'aaa', false],
+  ['\\x2f\\u{1F600}\\u00e9', '/😀é', true],
+  ['(a*)*', 'aaab', false],
+  ['', '', true],
+])('%s over %j: %s', (pattern, command, expected) => {
+  expect(isCommandAllowed([pattern], command)).toBe(expected)
+})
+
+test('the parser and matcher agree with the regular expressions of the language, where both exist', () => {
+  const { pattern } = fc.letrec<{ pattern: string; atom: string; repeated: string }>((tie) => ({
+    atom: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom('a', 'b', ' ', '.', '[ab]', '[^a]', '[a-c ]', '\\.', '\\s', '\\d', '\\b', '^', '$', '-'),
+      tie('pattern').map((inner) => `(${inner})`),
+      tie('pattern').map((inner) => `(?:${inner})`),
+    ),
+    repeated: fc
+      .tuple(tie('atom'), fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,2}', '{1,}', '*?'))
+      .map(([atom, range]) => (/^(\\b|\^|\$)$/.test(atom) ? atom : atom + range)),
+    pattern: fc.oneof(
+      fc.array(tie('repeated'), { maxLength: 4 }).map((parts) => parts.join('')),
+      fc.array(tie('repeated'), { minLength: 2, maxLength: 3 }).map((parts) => parts.join('|')),
+    ),
+  }))
+  const command = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' ', '.', '-', '1', '\n'), maxLength: 7 })
+
+  fc.assert(
+    fc.property(pattern, command, (text, candidate) => {
+      expect(isCommandAllowed([text], candidate)).toBe(new RegExp(`^(?:${text})$`, 'u').test(candidate))
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('patterns that make other matchers hang take milliseconds', () => {
+  const command = `${'a'.repeat(10_000)}!`
+  for (const pattern of ['(a+)+', '(a|a)*b', '(a|aa)+', '(.*)*x', '.*.*.*.*=.*', '(a?){300}b']) {
+    const start = performance.now()
+    expect(isCommandAllowed([pattern], command)).toBe(false)
+    expect(performance.now() - start).toBeLessThan(1_500)
+  }
+})

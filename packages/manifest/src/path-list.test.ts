@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isPathDenied, isReadablePath, matchesPathList } from './path-list.ts'
+
+const base = { cwd: '/work/app', home: '/home/ada' }
+const matches = (entry: string, path: string) => matchesPathList([entry], path, base)
+
+test('an entry is the path itself and everything below it', () => {
+  expect(matches('src', 'src')).toBe(true)
+  expect(matches('src', '/work/app/src/deep/file.ts')).toBe(true)
+  expect(matches('src/', 'src/file.ts')).toBe(true)
+  expect(matches('src', 'srcs/file.ts')).toBe(false)
+  expect(matches('src', '/work/src/file.ts')).toBe(false)
+  expect(matches('.', 'anything')).toBe(true)
+  expect(matches('.', '/work/apple')).toBe(false)
+  expect(matches('/', '/etc/passwd')).toBe(true)
+})
+
+test('a tilde is the home folder, but only at the start of an entry', () => {
+  expect(matches('~', '/home/ada/.ssh/id')).toBe(true)
+  expect(matches('~/.ssh', '/home/ada/.ssh/id')).toBe(true)
+  expect(matches('~ada/.ssh', '/home/ada/.ssh/id')).toBe(false)
+  expect(matches('~/.ssh', '~/.ssh/id')).toBe(false)
+})
+
+test('dots are resolved on both sides before anything is compared', () => {
+  expect(matches('src', 'src/../secret')).toBe(false)
+  expect(matches('../lib/./x', '/work/lib/x/y')).toBe(true)
+  expect(matches('secret', 'src/../secret/key')).toBe(true)
+  expect(matches('/../../etc', '/etc/passwd')).toBe(true)
+})
+
+test('wildcards cross folders', () => {
+  expect(matches('src/**', 'src/a/b.ts')).toBe(true)
+  expect(matches('*.md', 'docs/deep/readme.md')).toBe(true)
+  expect(matches('/srv/**/secret.txt', '/srv/secret.txt')).toBe(true)
+  expect(matches('/srv/*/key', '/srv/a/key/below')).toBe(true)
+  expect(matches('src/*.ts', 'lib/a.ts')).toBe(false)
+})
+
+test('names that look like patterns still name themselves', () => {
+  expect(matches('app/[id]/page.tsx', 'app/[id]/page.tsx')).toBe(true)
+  expect(matches('app/{x', 'app/{x/file')).toBe(true)
+  expect(matchesPathList(['src'], 'src/a', { cwd: '/work/[app]', home: '/' })).toBe(true)
+  expect(matchesPathList(['src*'], '/work/a/src', { cwd: '/work/[app]', home: '/' })).toBe(false)
+})
+
+test('an entry that cannot be read denies everything and allows only what is spelled like it', () => {
+  expect(isReadablePath('src/[a')).toBe(false)
+  expect(isPathDenied(['src/[a'], 'elsewhere', base)).toBe(true)
+  expect(matchesPathList(['src/[a', ''], 'elsewhere', base)).toBe(false)
+  expect(isPathDenied(['src'], 'elsewhere', base)).toBe(false)
+  expect(isPathDenied([], 'elsewhere', base)).toBe(false)
+})
+
+test('no spelling of a path gets out of the folder that an entry names', () => {
+  const segment = fc.constantFrom('..', '.', '', 'src', 'a', '[b]', '*')
+  fc.assert(
+    fc.property(fc.array(segment, { maxLength: 8 }), (segments) => {
+      const path = segments.join('/')
+      const stack = path.startsWith('/') ? [] : ['work', 'app']
+      for (const each of segments)
+        if (each === '..') stack.pop()
+        else if (each !== '.' && each !== '') stack.push(each)
+
+      expect(matches('src', path)).toBe(`/${stack.join('/')}/`.startsWith('/work/app/src/'))
+    }),
+  )
+})

@@ -1,0 +1,48 @@
+import { posix } from 'node:path'
+import { compileGlob } from './glob.ts'
+
+/** Where relative entries and `~` start; both absolute. */
+export type PathBase = { cwd: string; home: string }
+
+/**
+ * Whether a path, as the tool is about to open it (links resolved by the caller), is one of the entries or below one.
+ * Entries may be absolute, relative or start with `~`, and may hold wildcards, which cross `/`.
+ */
+export function matchesPathList(paths: readonly string[], path: string, base: PathBase): boolean {
+  const absolute = posix.resolve(base.cwd, path)
+  return paths.some((entry) => entry !== '' && matchesEntry(entry, absolute, base))
+}
+
+/** Also when an entry cannot be read: what somebody meant to deny is not let through because of a typing error. */
+export function isPathDenied(paths: readonly string[], path: string, base: PathBase): boolean {
+  return paths.some((entry) => !isReadablePath(entry)) || matchesPathList(paths, path, base)
+}
+
+/** Whether the wildcards of an entry are well-formed. */
+export function isReadablePath(entry: string): boolean {
+  return entry !== '' && compileGlob(entry) !== undefined
+}
+
+function matchesEntry(entry: string, path: string, base: PathBase): boolean {
+  // A folder may really be called `[id]`, so the entry also counts as it is spelled.
+  const plain = resolveEntry(entry, base, (name) => name)
+  if (path === plain || path.startsWith(plain === '/' ? '/' : `${plain}/`)) return true
+  const glob = resolveEntry(entry, base, escapeGlob)
+  return [glob, `${glob === '/' ? '' : glob}/**`].some((pattern) => compileGlob(pattern)?.(path))
+}
+
+/** The folders an entry is relative to are names, not patterns, whatever characters they hold. */
+function resolveEntry(entry: string, { cwd, home }: PathBase, spell: (name: string) => string): string {
+  const isHome = entry === '~' || entry.startsWith('~/')
+  const start = isHome ? home : entry.startsWith('/') ? '/' : cwd
+  const segments = start.split('/').filter(Boolean).map(spell)
+  for (const segment of (isHome ? entry.slice(1) : entry).split('/')) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
+  }
+  return `/${segments.join('/')}`
+}
+
+function escapeGlob(name: string): string {
+  return name.replace(/[*?[\]{}\\]/g, '\\$&')
+}
