@@ -51,7 +51,7 @@ export async function* tailSession(
   { after = 0, signal, pollMs = 2000 }: { after?: number; signal: AbortSignal; pollMs?: number },
 ): AsyncGenerator<StoredEvent[]> {
   let seen = after
-  let wake = () => undefined as void
+  let wake: () => void = () => undefined
   const unsubscribe = store.subscribe((hint) => hint.sessionId === sessionId && hint.seq > seen && wake())
   signal.addEventListener('abort', () => wake())
   try {

@@ -15,7 +15,10 @@ export async function readVersion(file: OpenFile, path: string, sessionId: strin
 
   const header = first as Header
   if (header.v > FORMAT_VERSION)
-    throw new MatrixError('SESSION_VERSION', `${path} is of version ${header.v}; this Matrix reads up to ${FORMAT_VERSION}.`)
+    throw new MatrixError(
+      'SESSION_VERSION',
+      `${path} is of version ${header.v}; this Matrix reads up to ${FORMAT_VERSION}.`,
+    )
   if (header.sessionId !== sessionId)
     throw corrupt({ kind: 'foreign', file: path, line: 1, message: `the file holds session ${header.sessionId}` })
   return header.v
@@ -29,7 +32,9 @@ export async function readHeader(file: OpenFile): Promise<Header | undefined> {
 
 // Before sums and headers a session was its events and nothing else, one per line.
 function isBareEvent(line: unknown): boolean {
-  return typeof line === 'object' && line !== null && 'type' in line && typeof line.type === 'string' && !('sum' in line)
+  return (
+    typeof line === 'object' && line !== null && 'type' in line && typeof line.type === 'string' && !('sum' in line)
+  )
 }
 
 async function readFirstLine(file: OpenFile): Promise<Buffer | undefined> {

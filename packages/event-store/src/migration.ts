@@ -1,6 +1,6 @@
 import type { DurableEvent } from '@matrix/protocol'
-import { corrupt } from './damage.ts'
 import { emptyCarry } from './carry.ts'
+import { corrupt } from './damage.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION } from './line.ts'
@@ -105,7 +105,9 @@ async function* readBareEvents(source: OpenFile, path: string): AsyncGenerator<D
     const texts = bytes.toString('utf8', start, end - 1).split('\n')
     const first = line
     line += texts.length
-    yield texts.flatMap((text, index) => fromBareEvent(parseBareEvent(text, path, first + index + 1), first + index + 1))
+    yield texts.flatMap((text, index) =>
+      fromBareEvent(parseBareEvent(text, path, first + index + 1), first + index + 1),
+    )
   }
 }
 

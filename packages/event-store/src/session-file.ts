@@ -105,7 +105,8 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
       const start = await findActiveStart(file, found)
       for (const kept of start.keeps) carryEvent(carry, await readKept(file, kept), kept)
       for await (const { lines, starts } of verified(file, start, found.size))
-        lines.forEach(({ seq, event }, index) => event && carryEvent(carry, event, [seq, starts[index] as number]))
+        for (const [index, { seq, event }] of lines.entries())
+          if (event) carryEvent(carry, event, [seq, starts[index] as number])
     })
     return { tail: found, carry }
   }

@@ -30,7 +30,13 @@ export type SessionWriter = {
   close(): Promise<void>
 }
 
-type Append = { events: DurableEvent[]; json: string[]; bytes: number; resolve(seq: number): void; reject(error: unknown): void }
+type Append = {
+  events: DurableEvent[]
+  json: string[]
+  bytes: number
+  resolve(seq: number): void
+  reject(error: unknown): void
+}
 
 const BATCH_BYTES = 8 * 1024 * 1024
 const RELAXED_SYNC_MS = 100
@@ -59,7 +65,7 @@ export function openSessionWriter(
           batch = takeBatch()
           return commit(batch)
         })
-        batch.forEach((append, index) => append.resolve(seqs[index] as number))
+        for (const [index, append] of batch.entries()) append.resolve(seqs[index] as number)
       } catch (error) {
         // A conversation that stops can be resumed, one with a hole cannot: what was queued behind a failure fails with it.
         for (const append of [...batch, ...queue.splice(0)]) append.reject(error)
@@ -69,9 +75,9 @@ export function openSessionWriter(
   }
 
   function takeBatch(): Append[] {
-    let bytes = 0
-    const count = queue.findIndex((append) => (bytes += append.bytes) > BATCH_BYTES)
-    return queue.splice(0, count < 0 ? queue.length : Math.max(1, count))
+    let count = 0
+    for (let bytes = 0; count < queue.length && bytes < BATCH_BYTES; count += 1) bytes += queue[count]?.bytes ?? 0
+    return queue.splice(0, count)
   }
 
   async function commit(batch: Append[]): Promise<number[]> {
@@ -232,7 +238,9 @@ function stringify(event: DurableEvent): string | undefined {
   try {
     return JSON.stringify(event)
   } catch (error) {
-    throw new MatrixError('EVENT_INVALID', `A ${event.type} cannot be written as JSON: ${reason(error)}`, { cause: error })
+    throw new MatrixError('EVENT_INVALID', `A ${event.type} cannot be written as JSON: ${reason(error)}`, {
+      cause: error,
+    })
   }
 }
 

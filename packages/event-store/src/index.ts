@@ -1,0 +1,7 @@
+export { type Clock, systemClock } from './clock.ts'
+export { type Damage, findDamage } from './damage.ts'
+export { type EventStore, type Fence, type Hint, readPage, tailSession } from './event-store.ts'
+export { type FileSystem, nodeFileSystem, type OpenFile } from './file-system.ts'
+export { type JsonlEventStore, type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
+export type { Durability } from './session-writer.ts'
+export { isKnown, type StoredEvent, type UnknownEvent } from './stored-event.ts'
