@@ -18,7 +18,17 @@ export type JsonlOptions = {
   onFatal?(error: MatrixError): void
 }
 
-export type JsonlEventStore = EventStore & { session(sessionId: string): SessionFile }
+export type JsonlEventStore = EventStore & {
+  session(sessionId: string): SessionFile
+  /** Forgets what is known of the file, because it was replaced. */
+  reopen(sessionId: string): SessionFile
+  /** Runs work that replaces or removes a session's file, when nobody but the holder of this fence owns it. */
+  withoutOwner<Result>(
+    sessionId: string,
+    fence: Fence | undefined,
+    work: (file: SessionFile) => Promise<Result>,
+  ): Promise<Result>
+}
 
 /** Keeps each session as one file of JSON lines in `directory`. One process at a time: see `lockDirectory`. */
 export async function openJsonlEventStore(directory: string, options: JsonlOptions = {}): Promise<JsonlEventStore> {
@@ -28,6 +38,7 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
   const limit = openSyncLimit(8)
   const sessions = new Map<string, SessionFile>()
   const fences = new Map<string, Fence>()
+  const moving = new Map<string, Promise<unknown>>()
   const listeners = new Set<(hint: Hint) => void>()
   let stopped: MatrixError | undefined
 
@@ -63,7 +74,31 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
 
   const store: JsonlEventStore = {
     session,
+    reopen(sessionId) {
+      sessions.delete(sessionId)
+      return session(sessionId)
+    },
+    async withoutOwner(sessionId, fence, work) {
+      const file = session(sessionId)
+      if (fence) checkFence(sessionId, fence)
+      else if (fences.get(sessionId)?.owner)
+        throw new MatrixError('SESSION_FENCED', `Session ${sessionId} is in use by ${fences.get(sessionId)?.owner}.`)
+      fences.set(sessionId, { owner: '', epoch: (fences.get(sessionId)?.epoch ?? 0) + 1 })
+      const moved = file
+        .close()
+        .then(() => work(file))
+        .finally(() => {
+          moving.delete(sessionId)
+          sessions.delete(sessionId)
+        })
+      moving.set(
+        sessionId,
+        moved.catch(() => undefined),
+      )
+      return moved
+    },
     async claim(sessionId, owner) {
+      await moving.get(sessionId)
       const file = session(sessionId)
       await file.idle()
       await file.check()

@@ -17,6 +17,7 @@ export type Line = {
   /** Only on a compact marker: what stands before it and is still needed. */
   keeps?: Kept[]
   event: DurableEvent
+  sum: string
 }
 
 // `…,"sum":"<32 hex>"}`: the sum is always last and always as long, so a line is checked without parsing it.
@@ -32,7 +33,7 @@ export function formatHeader(header: Header): { line: string; sum: string } {
 
 /** `json` is the event as text. It goes in as it is, so whoever reads the line gets the bytes that were appended. */
 export function formatLine(
-  { seq, more, keeps }: Omit<Line, 'event'>,
+  { seq, more, keeps }: Omit<Line, 'event' | 'sum'>,
   json: string,
   previousSum: string,
 ): { line: string; sum: string } {

@@ -1,9 +1,8 @@
-import type { DurableEvent } from '@matrix/protocol'
+import { type DurableEvent, MatrixError } from '@matrix/protocol'
 import { emptyCarry } from './carry.ts'
 import { corrupt } from './damage.ts'
+import type { EventStore } from './event-store.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
-import { readVersion } from './header.ts'
-import { FORMAT_VERSION } from './line.ts'
 import { openSessionWriter, type WriterOptions } from './session-writer.ts'
 import { readSpans } from './span.ts'
 import { emptyTail } from './tail.ts'
@@ -30,21 +29,23 @@ export async function migrateSession(options: WriterOptions & Place, version: nu
   await fileSystem.syncDirectory(directory)
 }
 
-/** Brings every session of a directory to today's format, as opening one would, and says which ones had to be. */
+/** Brings every session to today's format, as opening one does, and answers those that could not be. */
 export async function runEventMigrations(
-  sessions: { options: WriterOptions & Place }[],
+  store: EventStore,
   onProgress: (done: number, total: number) => void = () => undefined,
-): Promise<string[]> {
-  const migrated: string[] = []
-  for (const [index, { options }] of sessions.entries()) {
-    const version = await findVersion(options)
-    if (version !== undefined && version < FORMAT_VERSION) {
-      await migrateSession(options, version)
-      migrated.push(options.sessionId)
+): Promise<{ sessionId: string; error: MatrixError }[]> {
+  const failed: { sessionId: string; error: MatrixError }[] = []
+  const sessionIds = await store.listSessions()
+  for (const [index, sessionId] of sessionIds.entries()) {
+    try {
+      await store.lastSeq(sessionId)
+    } catch (error) {
+      if (!(error instanceof MatrixError)) throw error
+      failed.push({ sessionId, error })
     }
-    onProgress(index + 1, sessions.length)
+    onProgress(index + 1, sessionIds.length)
   }
-  return migrated
+  return failed
 }
 
 /** A byte-for-byte copy that is on disk when this resolves. */
@@ -69,15 +70,6 @@ export async function copyFile(fileSystem: FileSystem, source: OpenFile, target:
 export async function writeAll(file: OpenFile, bytes: Uint8Array, position: number): Promise<number> {
   for (let done = 0; done < bytes.byteLength; ) done += await file.write(bytes.subarray(done), position + done)
   return bytes.byteLength
-}
-
-async function findVersion({ fileSystem, path, sessionId }: WriterOptions & Place): Promise<number | undefined> {
-  const file = await fileSystem.open(path, 'read')
-  try {
-    return await readVersion(file, path, sessionId)
-  } finally {
-    await file.close()
-  }
 }
 
 async function writeMigrated(

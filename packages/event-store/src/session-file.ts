@@ -2,7 +2,7 @@ import type { DurableEvent, MatrixError } from '@matrix/protocol'
 import { findActiveStart } from './active.ts'
 import { carryEvent, emptyCarry } from './carry.ts'
 import type { ChainChecker } from './chain.ts'
-import { corrupt, type Damage, findDamage } from './damage.ts'
+import { corrupt, type Damage, findDamage, readSumBefore } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION, type Kept } from './line.ts'
@@ -22,6 +22,7 @@ export type SessionFileOptions = WriterOptions & {
 
 /** One session's file: where it ends, what may be read of it, and its only writer. */
 export type SessionFile = {
+  path: string
   /** The end of what is durable. The first call cuts off what a crash left half-written, and syncs the rest. */
   tail(): Promise<Tail>
   /** Makes sure that what an agent would resume from holds; a damaged session throws and takes no appends. */
@@ -30,8 +31,12 @@ export type SessionFile = {
   read(options: { after: number; limit: number }): AsyncGenerator<StoredEvent[]>
   readLines(from: SeqPlace): AsyncGenerator<LineBatch>
   readActive(): Promise<DurableEvent[]>
-  /** What is known to be wrong with the file. */
-  damage(): Damage | undefined
+  /** One event by where its line is, checked like any other. */
+  readAt(place: SeqPlace & { length: number }): Promise<DurableEvent | undefined>
+  /** The sum of the line that ends here: two files with the same sum are the same up to it. */
+  sumBefore(offset: number): Promise<string>
+  /** Takes no appends any more; the answer is the error that says why. */
+  quarantine(damage: Damage): MatrixError
   idle(): Promise<void>
   close(): Promise<void>
 }
@@ -198,6 +203,7 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
   }
 
   return {
+    path,
     tail,
     async check() {
       prepared = await load()
@@ -209,7 +215,17 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     read,
     readLines,
     readActive,
-    damage: () => findDamage(damaged),
+    async readAt({ seq, offset, length }) {
+      return withFile('read', async (file) => {
+        for await (const { lines } of verified(file, { seq, offset }, offset + length + 1)) return lines[0]?.event
+        return undefined
+      })
+    },
+    sumBefore: (offset) => withFile('read', (file) => readSumBefore(file, offset)),
+    quarantine(damage) {
+      damaged = corrupt(damage)
+      return damaged
+    },
     idle: writer.idle,
     async close() {
       await writer.close()

@@ -8,8 +8,8 @@ import { type FileSpan, readBytes, readSpans } from './span.ts'
 /** A line by its seq and by where it starts. */
 export type SeqPlace = { seq: number; offset: number }
 
-/** Lines in order, and where in the file each one starts. */
-export type LineBatch = { lines: Line[]; starts: number[] }
+/** Lines in order, where in the file each one starts, and where the last one ends. */
+export type LineBatch = { lines: Line[]; starts: number[]; end: number }
 
 /** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
 export async function* readVerified(
@@ -24,12 +24,17 @@ export async function* readVerified(
     const batch = parseLines(span)
     const { lines, badAt } = await checking
     if (badAt !== undefined) {
-      if (lines > 0) yield { lines: batch.lines.slice(0, lines), starts: batch.starts.slice(0, lines) }
+      if (lines > 0) yield { ...headOf(batch, lines), end: span.offset + badAt - span.start }
       throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
     }
     seq += lines
     yield batch
   }
+}
+
+/** The first lines of a batch. */
+function headOf({ lines, starts }: LineBatch, count: number): Omit<LineBatch, 'end'> {
+  return { lines: lines.slice(0, count), starts: starts.slice(0, count) }
 }
 
 /** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
@@ -73,7 +78,7 @@ async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: numb
 
 /** Parses the lines of a span up to the first that is not JSON; the chain check says what is wrong with that one. */
 function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
-  const batch: LineBatch = { lines: [], starts: [] }
+  const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
   // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
   const ascii = isAscii(bytes.subarray(start, end))
   let at = start
