@@ -49,7 +49,7 @@ CREATE VIRTUAL TABLE said USING fts5 (
   text, session, task, type,
   content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2 tokenchars '_'"
 );
-INSERT INTO said (said, rank) VALUES ('automerge', 4);
+INSERT INTO said (said, rank) VALUES ('hashsize', 33554432);
 PRAGMA user_version = ${SCHEMA_VERSION};
 `
 

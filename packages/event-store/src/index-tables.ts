@@ -24,8 +24,11 @@ export type SessionRow = {
   searched_seq: number
 }
 
-/** The writing half of the index. Every call is one transaction: after a crash the index is behind, never wrong. */
+/** The writing half of the index. Every call happens whole or not at all: after a crash the index is behind, never wrong. */
 export type IndexTables = {
+  /** Lets calls share one transaction until so many texts are in it: each commit of words is a piece to be merged later. */
+  begin(): void
+  commit(): void
   rows(): SessionRow[]
   find(name: string): SessionRow | undefined
   ensure(name: string): SessionRow
@@ -104,6 +107,12 @@ export function openIndexTables(database: Database): IndexTables {
   }
 
   return {
+    begin() {
+      if (!database.inTransaction) database.exec('BEGIN')
+    },
+    commit() {
+      if (database.inTransaction) database.exec('COMMIT')
+    },
     rows: () => statements.rows.all() as SessionRow[],
     find: (name) => statements.find.get(name) as SessionRow | undefined,
     ensure(name) {

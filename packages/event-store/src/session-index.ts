@@ -51,9 +51,10 @@ export type IndexOptions = {
 }
 
 // Late enough that a burst of appends is over, soon enough that nobody notices.
-const LATE_MS = 100
+const LATE_MS = 300
 const AGAIN_MS = 5000
-const SLICE_EVENTS = 64
+const SLICE_EVENTS = 32
+const COMMIT_EVENTS = 16_384
 
 /** Opens the index of a store, compares it with the files and brings it up to date. Searching follows in the background. */
 export async function openSessionIndex(
@@ -68,6 +69,7 @@ export async function openSessionIndex(
   let working: Promise<void> | undefined
   let cancelTimer: (() => void) | undefined
   let grown = false
+  let uncommitted = 0
   let hurried = false
   let closed = false
 
@@ -91,10 +93,17 @@ export async function openSessionIndex(
     const known = new Map(tables.rows().map((row) => [row.name, row]))
     const sizes = await Promise.all(names.map(sizeOf))
     const stale = names.filter((name, index) => known.get(name)?.size !== sizes[index] || known.get(name)?.damage)
-    for (const [done, name] of stale.entries()) {
-      await readIn(name)
-      onProgress({ phase: 'sessions', done: done + 1, total: stale.length })
-    }
+    let done = 0
+    const waiting = stale.values()
+    // A few at once: while one waits for the disk, another is parsed.
+    const readers = Array.from({ length: 4 }, async () => {
+      for (const name of waiting) {
+        await readIn(name)
+        done += 1
+        onProgress({ phase: 'sessions', done, total: stale.length })
+      }
+    })
+    await Promise.all(readers)
     const present = new Set(names)
     for (const { name, archive } of known.values()) if (!present.has(name) && !archive) tables.forget(name)
     for (const row of tables.rows()) if (row.searched < row.size && present.has(row.name)) dirty.add(row.name)
@@ -128,10 +137,18 @@ export async function openSessionIndex(
     for await (const batch of store.session(name).readLines(from)) {
       for (let at = 0; at < batch.lines.length; at += SLICE_EVENTS) {
         if (closed) return
+        tables.begin()
         row = tables.addText(row, batch, { from: at, to: Math.min(at + SLICE_EVENTS, batch.lines.length) })
+        uncommitted += SLICE_EVENTS
+        if (uncommitted > COMMIT_EVENTS) commit()
         await breathe()
       }
     }
+  }
+
+  function commit(): void {
+    tables.commit()
+    uncommitted = 0
   }
 
   async function breathe(): Promise<void> {
@@ -176,6 +193,7 @@ export async function openSessionIndex(
       done += 1
       onProgress({ phase: 'search', done, total: done + dirty.size })
     }
+    commit()
   }
 
   // The sessions are safe whatever happens here. A damaged index is made anew; a full disk is waited out.
