@@ -9,7 +9,7 @@ import { type FileSystem, hasErrorCode, type OpenFile } from './file-system.ts'
 import { readHeader } from './header.ts'
 import type { Header } from './line.ts'
 import { writeAll } from './migration.ts'
-import { readVerified } from './session-reader.ts'
+import { type LineBatch, parseLines, readVerified } from './session-reader.ts'
 import { storageError } from './session-writer.ts'
 
 /** Copies the first `size` bytes of a session's file, and reads them back before it says that they are there. */
@@ -50,23 +50,36 @@ export async function placeSession(
   }
 }
 
+export async function listArchives(fileSystem: FileSystem, directory: string): Promise<string[]> {
+  const names = await fileSystem.list(directory).catch((error) => {
+    if (hasErrorCode(error, 'ENOENT')) return []
+    throw storageError(`Cannot list ${directory}`, error)
+  })
+  return names.filter((name) => name.endsWith('.jsonl.gz')).sort()
+}
+
 /** One event of an archive. An archive is read from its start, so this is for looking, not for working. */
 export async function readArchivedEvent(
   fileSystem: FileSystem,
   path: string,
-  { offset, length }: { offset: number; length: number },
+  wanted: number,
 ): Promise<DurableEvent | undefined> {
-  return withOpen(fileSystem, path, async (file) => {
-    const parts: Buffer[] = []
-    let at = 0
-    for await (const chunk of unpack(file)) {
-      parts.push(chunk.subarray(Math.max(0, offset - at), Math.max(0, offset + length - at)))
-      at += chunk.byteLength
-      if (at >= offset + length) break
-    }
-    const text = Buffer.concat(parts).toString()
-    return text ? (JSON.parse(text) as { event: DurableEvent }).event : undefined
-  })
+  for await (const { lines } of readArchivedLines(fileSystem, path))
+    for (const { seq, event } of lines) if (seq === wanted) return event
+  return undefined
+}
+
+/** All lines of an archive, as `readLines` gives those of a session. They were checked when they were put away. */
+export async function* readArchivedLines(fileSystem: FileSystem, path: string): AsyncGenerator<LineBatch> {
+  let rest = Buffer.alloc(0)
+  let offset = 0
+  for await (const chunk of withOpenStream(fileSystem, path, unpack)) {
+    const bytes = Buffer.concat([rest, chunk])
+    const end = bytes.lastIndexOf(10) + 1
+    if (end > 0) yield parseLines({ bytes, start: 0, end, offset })
+    rest = bytes.subarray(end)
+    offset += end
+  }
 }
 
 async function checkWhole(file: OpenFile, path: string, checker: ChainChecker): Promise<Header> {

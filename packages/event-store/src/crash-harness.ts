@@ -12,6 +12,8 @@ export type CrashPlan = {
   seed: number
   /** Crashes in turn, each so many steps after the process before it started. */
   crashes: { after: number; kind: 'kill' | 'power' }[]
+  /** What happens to a process that gets through its work. */
+  rest?: 'kill' | 'power'
   /** Makes one operation of a kind in so many fail. */
   faults?: { on: Operation['name']; kinds: Fault[]; oneIn: number }[]
 }
@@ -24,7 +26,7 @@ export type CrashOutcome = { violations: string[]; crashes: number; acknowledged
  */
 export async function runWithCrashes(
   open: OpenOnDisk,
-  { seed, crashes, faults = [] }: CrashPlan,
+  { seed, crashes, faults = [], rest = 'power' }: CrashPlan,
 ): Promise<CrashOutcome> {
   const disk = simulateDisk(seed)
   const random = seededRandom(seed + 7)
@@ -35,15 +37,18 @@ export async function runWithCrashes(
     return fault && random.pick(fault.kinds)
   })
 
-  for (const { after, kind } of [...crashes, { after: Number.POSITIVE_INFINITY, kind: 'power' as const }]) {
+  for (const { after, kind } of [...crashes, { after: Number.POSITIVE_INFINITY, kind: rest }]) {
     const died = new Promise<'crash'>((resolve) => {
-      disk.crashAt(disk.steps() + after, kind, () => resolve('crash'))
+      disk.crashAt(disk.steps() + after, kind, () => {
+        book.died()
+        resolve('crash')
+      })
     })
     const end = await Promise.race([died, work(open, disk, random, book).then(() => 'done' as const, explain)])
     if (end === 'crash') crashed += 1
     else if (end !== 'done') book.report(`the work failed: ${end}`)
     // Resting is no excuse: the power may fail when everything has been said and done.
-    if (end !== 'crash') disk.crashNow('power')
+    if (end !== 'crash') disk.crashNow(rest)
   }
   disk.failWhen(() => undefined)
   disk.crashAt(Number.POSITIVE_INFINITY, 'kill', () => undefined)
@@ -74,8 +79,9 @@ const faultSets: NonNullable<CrashPlan['faults']>[] = [
 /** One process: it looks at everything that is there, then writes, reads, forks and compacts until it is done or dead. */
 async function work(open: OpenOnDisk, disk: SimulatedDisk, random: Random, book: Book): Promise<void> {
   const store = await inspect(open, disk, book)
+  const life = book.life()
   const seen = store.subscribe(({ sessionId, seq }) => book.hinted(sessionId, seq))
-  const writing = sessionIds.map((sessionId) => writeSession(store, sessionId, random, book))
+  const writing = sessionIds.map((sessionId) => writeSession(store, sessionId, random, book, life))
   await Promise.all([...writing, watch(store, random, book)])
   await tryFork(store, random, book)
   seen()
@@ -84,11 +90,19 @@ async function work(open: OpenOnDisk, disk: SimulatedDisk, random: Random, book:
 
 const sessionIds = ['a', 'b']
 
-async function writeSession(store: EventStore, sessionId: string, random: Random, book: Book): Promise<void> {
+async function writeSession(
+  store: EventStore,
+  sessionId: string,
+  random: Random,
+  book: Book,
+  life: number,
+): Promise<void> {
   const fence = await store.claim(sessionId, 'writer')
   for (let round = 0; round < 2; round += 1) {
     const appends: Promise<void>[] = []
     for (let count = 1 + random.int(3); count > 0; count -= 1) {
+      // What a dead process would still have said was never said.
+      if (book.life() !== life) return
       appends.push(append(store, sessionId, fence, random, book))
       // Some are made in one go, some while the one before is on its way to the disk.
       for (let pause = random.pick([0, 0, 20, 40]); pause > 0; pause -= 1) await undefined
@@ -125,10 +139,7 @@ async function tryFork(store: EventStore, random: Random, book: Book): Promise<v
 
 /** Opens the store after a crash and holds it against the book. What is seen now counts as promised from now on. */
 async function inspect(open: OpenOnDisk, disk: SimulatedDisk, book: Book): Promise<EventStore> {
-  const store = await open(disk.boot(), () => {
-    book.died()
-    disk.crashNow('kill')
-  })
+  const store = await open(disk.boot(), () => disk.crashNow('kill'))
   book.booted()
   for (const sessionId of [...sessionIds, ...book.forks()]) await look(store, sessionId, book, true)
   return store
@@ -170,6 +181,7 @@ function openBook() {
   const unread = new Map<string, string[]>(sessionIds.map((id) => [id, []]))
   let last = 0
   let alive = true
+  let life = 1
   let now = 0
   const tick = () => {
     now += 1
@@ -263,8 +275,10 @@ function openBook() {
     hinted(sessionId: string, seq: number): void {
       hints.set(sessionId, seq)
     },
+    life: () => life,
     died() {
       alive = false
+      life += 1
     },
     booted() {
       alive = true

@@ -24,13 +24,26 @@ test(`nothing acknowledged is lost and nothing torn is believed at ${points} cra
   expect(sum(outcomes.map(({ acknowledged }) => acknowledged))).toBeGreaterThan(points * 3)
 })
 
+test('relaxed loses nothing to a killed process either', { timeout: 120_000 }, async () => {
+  for (const { seed, crashes } of planCrashes(200, 9000)) {
+    const killed = crashes.map(({ after }) => ({ after, kind: 'kill' as const }))
+    const { violations } = await runWithCrashes(openRelaxed, { seed, crashes: killed, rest: 'kill' })
+    expect(violations).toEqual([])
+  }
+})
+
 test('the same seed crashes in the same way', async () => {
   for (const plan of planCrashes(20, 500))
     expect(await runWithCrashes(openOnDisk, plan)).toEqual(await runWithCrashes(openOnDisk, plan))
 })
 
+const clock = { now: () => 0, after: () => () => undefined }
+
 const openOnDisk: OpenOnDisk = (fileSystem, onFatal) =>
-  openJsonlEventStore('/data/sessions', { fileSystem, onFatal, clock: { now: () => 0, after: () => () => undefined } })
+  openJsonlEventStore('/data/sessions', { fileSystem, onFatal, clock })
+
+const openRelaxed: OpenOnDisk = (fileSystem, onFatal) =>
+  openJsonlEventStore('/data/sessions', { fileSystem, onFatal, clock, durability: 'relaxed' })
 
 function sum(numbers: number[]): number {
   return numbers.reduce((total, number) => total + number, 0)

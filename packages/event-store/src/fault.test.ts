@@ -43,6 +43,7 @@ test('nothing is written after a part that could not be cut off, until it could'
   let cut = false
   disk.failWhen(({ name }) => (name === 'write' && !cut ? 'short' : name === 'truncate' && !cut ? 'EACCES' : undefined))
   await expect(store.append('s', fence, [said('torn')])).rejects.toMatchObject({ code: 'STORAGE_FULL' })
+  await heard()
   await expect(store.append('s', fence, [said('refused')])).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
   expect(await texts()).toEqual(['before'])
 
@@ -110,7 +111,7 @@ async function runWithFault(fault: Fault, at: number): Promise<void> {
     for (let n = 0; n < 8; n += 1)
       await opened.append('s', mine, [said(`${n}`), said(`${n}!`)]).then(
         () => kept.push(`${n}`, `${n}!`),
-        () => undefined,
+        heard,
       )
   } catch {
     // The fault hit the opening itself; nothing was acknowledged then.
@@ -122,6 +123,11 @@ async function runWithFault(fault: Fault, at: number): Promise<void> {
   // A disk that failed under a sync may have kept the append it refused to vouch for.
   if (died.length > 0) expect(found.slice(0, kept.length)).toEqual(kept)
   else expect(found).toEqual(kept)
+}
+
+/** What is sent in the same moment as a failure fails with it. */
+function heard(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function canFail(name: Operation['name'], fault: Fault): boolean {

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { storageError } from './session-writer.ts'
 import { type Database, loadSqlite } from './sqlite.ts'
 
 // Raised whenever a table changes: an index of another version is thrown away and made anew.
@@ -54,13 +55,17 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 `
 
 /** Opens the index, or an empty one in its place when it is missing, of another version or damaged. */
-export async function openIndexDatabase(file: string): Promise<{ database: Database; fresh: boolean }> {
-  const database = await openUsable(file)
-  if (database) return { database, fresh: false }
-  await removeIndexDatabase(file)
-  const made = await open(file)
-  made.exec(schema)
-  return { database: made, fresh: true }
+export async function openIndexDatabase(file: string): Promise<Database> {
+  const usable = await openUsable(file)
+  if (usable) return usable
+  try {
+    await removeIndexDatabase(file)
+    const made = await open(file)
+    made.exec(schema)
+    return made
+  } catch (error) {
+    throw storageError(`Cannot write the index ${file}`, error)
+  }
 }
 
 export async function removeIndexDatabase(file: string): Promise<void> {

@@ -31,7 +31,7 @@ export type IndexTables = {
   commit(): void
   rows(): SessionRow[]
   find(name: string): SessionRow | undefined
-  ensure(name: string): SessionRow
+  ensure(name: string, origin?: { sessionId: string; archive: string }): SessionRow
   /** Takes the lines that follow what is known of a session into its summary and costs. */
   addLines(row: SessionRow, batch: LineBatch): SessionRow
   /** Makes these lines of a batch searchable. */
@@ -115,8 +115,8 @@ export function openIndexTables(database: Database): IndexTables {
     },
     rows: () => statements.rows.all() as SessionRow[],
     find: (name) => statements.find.get(name) as SessionRow | undefined,
-    ensure(name) {
-      statements.add.run(name, name)
+    ensure(name, { sessionId, archive } = { sessionId: name, archive: '' }) {
+      statements.add.run(name, sessionId, archive || null)
       return statements.find.get(name) as SessionRow
     },
     addLines: database.transaction(addLines),
@@ -132,7 +132,7 @@ function prepare(database: Database) {
   return {
     rows: database.prepare('SELECT * FROM session ORDER BY name'),
     find: database.prepare('SELECT * FROM session WHERE name = ?'),
-    add: database.prepare('INSERT OR IGNORE INTO session (name, session_id) VALUES (?, ?)'),
+    add: database.prepare('INSERT OR IGNORE INTO session (name, session_id, archive) VALUES (?, ?, ?)'),
     update: database.prepare(`UPDATE session SET size = @size, seq = @seq, sum = @sum, status = @status, fold = @fold,
       first_at = @first_at, last_at = @last_at, damage = NULL WHERE id = @id`),
     searched: database.prepare('UPDATE session SET searched = @searched, searched_seq = @searched_seq WHERE id = @id'),

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readArchivedEvent } from './archive.ts'
+import { listArchives, readArchivedEvent, readArchivedLines } from './archive.ts'
 import { openChainChecker } from './chain.ts'
 import { systemClock } from './clock.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -40,7 +40,11 @@ export async function openEventStore(directory: string, options: OpenOptions = {
       clock,
       onProgress: options.onProgress,
       sizeOf: async (sessionId) => (await fileSystem.stat(join(directories.sessions, `${sessionId}.jsonl`)))?.size,
-      readArchived: (place) => readArchivedEvent(fileSystem, join(directories.archive, place.archive ?? ''), place),
+      archives: {
+        list: () => listArchives(fileSystem, directories.archive),
+        readLines: (archive) => readArchivedLines(fileSystem, join(directories.archive, archive)),
+        readEvent: (archive, seq) => readArchivedEvent(fileSystem, join(directories.archive, archive), seq),
+      },
     })
     opened.unshift(index)
     return { ...jsonl, ...openRetention({ fileSystem, checker, jsonl, index, directories }), index, close: closeAll }

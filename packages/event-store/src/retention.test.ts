@@ -45,6 +45,18 @@ test('an archived id is free again, and both are kept', async () => {
   expect(existsSync(join(directory, 'archive', archive))).toBe(true)
 })
 
+test('an index that is made again knows the archives too', async () => {
+  await append('a', said('needle in the archive'))
+  const archive = await store.archiveSession('a')
+  await store.close()
+  await rm(join(directory, 'index.sqlite'))
+  store = await open(directory)
+  await store.index.catchUp()
+
+  expect(store.index.sessions()).toMatchObject([{ sessionId: 'a', archive, lastSeq: 1 }])
+  expect((await store.index.search('needle', { sessionId: 'a' })).hits).toHaveLength(1)
+})
+
 test('a session that somebody owns is archived only by its owner', async () => {
   const fence = await store.claim('a', 'agent')
   await store.append('a', fence, [said('busy')])

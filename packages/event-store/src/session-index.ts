@@ -6,8 +6,10 @@ import { hasErrorCode } from './file-system.ts'
 import { openIndexDatabase, removeIndexDatabase } from './index-database.ts'
 import { type IndexTables, openIndexTables, type SessionRow } from './index-tables.ts'
 import type { JsonlEventStore } from './jsonl-event-store.ts'
+import type { Header } from './line.ts'
 import type { ResumeState } from './resume-state.ts'
 import { type EventPlace, type SearchFilter, type SearchResult, search } from './search.ts'
+import type { LineBatch } from './session-reader.ts'
 import type { Database } from './sqlite.ts'
 
 /** What the index knows of a session without opening its file. */
@@ -46,7 +48,11 @@ export type IndexOptions = {
   clock: Clock
   /** The size of a session's file, if there is one. */
   sizeOf(sessionId: string): Promise<number | undefined>
-  readArchived(place: EventPlace): Promise<DurableEvent | undefined>
+  archives: {
+    list(): Promise<string[]>
+    readLines(archive: string): AsyncIterable<LineBatch>
+    readEvent(archive: string, seq: number): Promise<DurableEvent | undefined>
+  }
   onProgress?: ((progress: IndexProgress) => void) | undefined
 }
 
@@ -62,7 +68,7 @@ export async function openSessionIndex(
   store: JsonlEventStore,
   options: IndexOptions,
 ): Promise<SessionIndex> {
-  const { clock, sizeOf, onProgress = () => undefined } = options
+  const { clock, sizeOf, archives, onProgress = () => undefined } = options
   const dirty = new Set<string>()
   let database: Database
   let tables: IndexTables
@@ -82,7 +88,7 @@ export async function openSessionIndex(
   schedule()
 
   async function load(): Promise<void> {
-    database = (await openIndexDatabase(file)).database
+    database = await openIndexDatabase(file)
     tables = openIndexTables(database)
     await compare()
   }
@@ -104,9 +110,20 @@ export async function openSessionIndex(
       }
     })
     await Promise.all(readers)
-    const present = new Set(names)
-    for (const { name, archive } of known.values()) if (!present.has(name) && !archive) tables.forget(name)
-    for (const row of tables.rows()) if (row.searched < row.size && present.has(row.name)) dirty.add(row.name)
+    const archived = await archives.list()
+    for (const archive of archived) if (!known.has(archive)) await readInArchive(archive)
+    const present = new Set([...names, ...archived])
+    for (const { name } of known.values()) if (!present.has(name)) tables.forget(name)
+    for (const row of tables.rows()) if (row.searched < row.size) dirty.add(row.name)
+  }
+
+  async function readInArchive(archive: string): Promise<void> {
+    let row: SessionRow | undefined
+    for await (const batch of archives.readLines(archive)) {
+      const header = batch.lines[0] as unknown as Partial<Header>
+      row ??= tables.ensure(archive, { sessionId: header.sessionId ?? archive, archive })
+      row = tables.addLines(row, batch)
+    }
   }
 
   async function readIn(name: string): Promise<void> {
@@ -133,8 +150,7 @@ export async function openSessionIndex(
   async function readText(name: string): Promise<void> {
     let row = tables.find(name)
     if (!row || row.damage || row.searched >= row.size) return
-    const from = { seq: row.searched_seq + 1, offset: row.searched }
-    for await (const batch of store.session(name).readLines(from)) {
+    for await (const batch of unsearched(row)) {
       for (let at = 0; at < batch.lines.length; at += SLICE_EVENTS) {
         if (closed) return
         tables.begin()
@@ -144,6 +160,12 @@ export async function openSessionIndex(
         await breathe()
       }
     }
+  }
+
+  function unsearched({ name, archive, searched_seq, searched }: SessionRow): AsyncIterable<LineBatch> {
+    return archive
+      ? archives.readLines(archive)
+      : store.session(name).readLines({ seq: searched_seq + 1, offset: searched })
   }
 
   function commit(): void {
@@ -183,8 +205,7 @@ export async function openSessionIndex(
     for (const name of dirty) {
       if (closed) return
       dirty.delete(name)
-      await Promise.resolve(name)
-        .then(readIn)
+      await (tables.find(name)?.archive ? Promise.resolve() : readIn(name))
         .then(() => readText(name))
         .catch((error) => {
           dirty.add(name)
@@ -206,7 +227,7 @@ export async function openSessionIndex(
   }
 
   async function fetch(place: EventPlace): Promise<DurableEvent | undefined> {
-    if (place.archive) return options.readArchived(place)
+    if (place.archive) return archives.readEvent(place.archive, place.seq)
     return store.session(place.sessionId).readAt(place)
   }
 

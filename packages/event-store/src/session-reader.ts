@@ -77,7 +77,7 @@ async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: numb
 }
 
 /** Parses the lines of a span up to the first that is not JSON; the chain check says what is wrong with that one. */
-function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
+export function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
   const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
   // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
   const ascii = isAscii(bytes.subarray(start, end))

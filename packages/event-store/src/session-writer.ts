@@ -67,8 +67,11 @@ export function openSessionWriter(
         })
         for (const [index, append] of batch.entries()) append.resolve(seqs[index] as number)
       } catch (error) {
-        // A conversation that stops can be resumed, one with a hole cannot: what was queued behind a failure fails with it.
-        for (const append of [...batch, ...queue.splice(0)]) append.reject(error)
+        for (const append of batch) append.reject(error)
+        // A conversation that stops can be resumed, one with a hole cannot: what was queued behind a failure fails with it,
+        // and so does what is sent before the senders can have heard of it.
+        await new Promise((resolve) => setImmediate(resolve))
+        for (const append of queue.splice(0)) append.reject(error)
       }
     }
     draining = undefined
@@ -251,7 +254,7 @@ function shortWrite(written: number, wanted: number): Error {
 /** Says what could not be done, why, and what to do about it. */
 export function storageError(what: string, error: unknown): MatrixError {
   if (error instanceof MatrixError) return error
-  const code = hasErrorCode(error, 'ENOSPC', 'EDQUOT') ? 'STORAGE_FULL' : 'STORAGE_FAILED'
+  const code = hasErrorCode(error, 'ENOSPC', 'EDQUOT', 'SQLITE_FULL') ? 'STORAGE_FULL' : 'STORAGE_FAILED'
   return new MatrixError(code, `${what}: ${reason(error)}`, { cause: error })
 }
 

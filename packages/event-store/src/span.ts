@@ -24,8 +24,10 @@ export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGene
         current = await fill(file, grown(current), to)
         continue
       }
-      loading = fill(file, following(current, end, pool.next()), to)
+      const more = current.position + current.length < to
+      if (more) loading = fill(file, following(current, end, pool.next()), to)
       yield { bytes: current.bytes, start: current.start, end, offset: current.position + current.start }
+      if (!more || !loading) return
       current = await loading
     }
   } finally {
@@ -79,20 +81,18 @@ const alloc = (size: number) => Buffer.from(new SharedArrayBuffer(size))
 const idle: Buffer[] = []
 
 function takeBuffers(size: number): { next(): Buffer; release(): void } {
-  if (size < CHUNK / 8) {
-    const pair = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)]
-    return { next: () => alternate(pair), release: () => undefined }
-  }
-  const pair = [idle.pop() ?? alloc(CHUNK), idle.pop() ?? alloc(CHUNK)]
+  // One buffer holds all of it, so there is nothing to alternate with.
+  if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafeSlow(size), release: () => undefined }
+  const pair: Buffer[] = []
+  let taken = 0
   return {
-    next: () => alternate(pair),
-    release: () => {
-      if (idle.length < 8) idle.push(...pair)
+    next() {
+      taken += 1
+      pair[taken % 2] ??= idle.pop() ?? alloc(CHUNK)
+      return pair[taken % 2] as Buffer
+    },
+    release() {
+      if (idle.length < 8) idle.push(...pair.filter(Boolean))
     },
   }
-}
-
-function alternate(pair: Buffer[]): Buffer {
-  pair.reverse()
-  return pair[0] as Buffer
 }
