@@ -13,7 +13,10 @@ export type EventStore = {
   /** Makes `owner` the only one who may append, once everything the owner before it was promised is stored. */
   claim(sessionId: string, owner: string): Promise<Fence>
   release(sessionId: string, fence: Fence): Promise<void>
-  /** Stores all of the events or none, and answers the seq of the last one. */
+  /**
+   * Stores all of the events or none, and answers the seq of the last one. When one append fails, so do those that were
+   * made before its failure could be heard of.
+   */
   append(sessionId: string, fence: Fence, events: DurableEvent[]): Promise<number>
   /** Everything after a seq, in order, a batch at a time. */
   read(sessionId: string, options?: { after?: number; limit?: number }): AsyncIterable<StoredEvent[]>

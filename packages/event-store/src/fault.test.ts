@@ -46,6 +46,7 @@ test('nothing is written after a part that could not be cut off, until it could'
   await heard()
   await expect(store.append('s', fence, [said('refused')])).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
   expect(await texts()).toEqual(['before'])
+  await heard()
 
   cut = true
   await store.append('s', fence, [said('after')])
