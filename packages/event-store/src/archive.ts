@@ -27,6 +27,16 @@ export async function copySession(
   throw new MatrixError('STORAGE_FAILED', `${target} could not be read back as it was written.`)
 }
 
+/** Whose session a file holds, compressed or not. */
+export async function readSessionId(fileSystem: FileSystem, path: string): Promise<string> {
+  for await (const { lines } of readArchivedLines(fileSystem, path)) {
+    const header = lines[0] as Partial<Header> | undefined
+    if (header?.format === 'matrix-session' && header.sessionId) return header.sessionId
+    break
+  }
+  throw corrupt({ kind: 'foreign', file: path, line: 1, message: 'the file is not a Matrix session' })
+}
+
 /** Puts a session from a file, compressed or not, in place. A session that is damaged or already there is refused. */
 export async function placeSession(
   fileSystem: FileSystem,
@@ -35,7 +45,7 @@ export async function placeSession(
   checker: ChainChecker,
 ): Promise<string> {
   const arriving = join(directory, `${basename(source)}.arriving`)
-  await writeFile(fileSystem, arriving, withOpenStream(fileSystem, source, unpack))
+  await writeFile(fileSystem, arriving, unpacked(fileSystem, source))
   try {
     const header = await withOpen(fileSystem, arriving, (file) => checkWhole(file, source, checker))
     const target = join(directory, `${header.sessionId}.jsonl`)
@@ -58,22 +68,25 @@ export async function listArchives(fileSystem: FileSystem, directory: string): P
   return names.filter((name) => name.endsWith('.jsonl.gz')).sort()
 }
 
-/** One event of an archive. An archive is read from its start, so this is for looking, not for working. */
-export async function readArchivedEvent(
+/** Some events of an archive by their seq. */
+export async function readArchivedEvents(
   fileSystem: FileSystem,
   path: string,
-  wanted: number,
-): Promise<DurableEvent | undefined> {
-  for await (const { lines } of readArchivedLines(fileSystem, path))
-    for (const { seq, event } of lines) if (seq === wanted) return event
-  return undefined
+  seqs: Set<number>,
+): Promise<Map<number, DurableEvent>> {
+  const events = new Map<number, DurableEvent>()
+  for await (const { lines } of readArchivedLines(fileSystem, path)) {
+    for (const { seq, event } of lines) if (seqs.has(seq)) events.set(seq, event)
+    if (events.size === seqs.size) break
+  }
+  return events
 }
 
 /** All lines of an archive, as `readLines` gives those of a session. They were checked when they were put away. */
 export async function* readArchivedLines(fileSystem: FileSystem, path: string): AsyncGenerator<LineBatch> {
   let rest = Buffer.alloc(0)
   let offset = 0
-  for await (const chunk of withOpenStream(fileSystem, path, unpack)) {
+  for await (const chunk of unpacked(fileSystem, path)) {
     const bytes = Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(10) + 1
     if (end > 0) yield parseLines({ bytes, start: 0, end, offset })
@@ -92,6 +105,17 @@ async function checkWhole(file: OpenFile, path: string, checker: ChainChecker): 
   if (end < to)
     throw corrupt({ kind: 'shortened', file: path, line: 1, message: 'the file ends in the middle of a line' })
   return header
+}
+
+/** The bytes of a session's file, whichever way they were put away. */
+async function* unpacked(fileSystem: FileSystem, path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* withOpenStream(fileSystem, path, unpack)
+  } catch (error) {
+    throw hasErrorCode(error, 'Z_DATA_ERROR', 'Z_BUF_ERROR')
+      ? unreadable(path)
+      : storageError(`Cannot read ${path}`, error)
+  }
 }
 
 async function* unpack(file: OpenFile): AsyncGenerator<Buffer> {
@@ -142,9 +166,7 @@ async function writeFile(fileSystem: FileSystem, target: string, chunks: AsyncIt
     await fileSystem.syncDirectory(dirname(target))
   } catch (error) {
     await fileSystem.remove(part).catch(() => undefined)
-    throw hasErrorCode(error, 'Z_DATA_ERROR', 'Z_BUF_ERROR')
-      ? unreadable(target)
-      : storageError(`Cannot write ${target}`, error)
+    throw storageError(`Cannot write ${target}`, error)
   }
 }
 

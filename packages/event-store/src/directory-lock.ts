@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
@@ -22,7 +22,7 @@ export async function lockDirectory(
     findNetwork = nodeFileSystem.findNetwork,
   }: { note?: string; findNetwork?(path: string): Promise<string | undefined> } = {},
 ): Promise<DirectoryLock> {
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
+  await nodeFileSystem.makeDirectory(directory).catch((error) => {
     throw storageError(`Cannot use ${directory}`, error)
   })
   const network = await findNetwork(directory)

@@ -110,10 +110,7 @@ async function runWithFault(fault: Fault, at: number): Promise<void> {
     })
     const mine = await opened.claim('s', 'me')
     for (let n = 0; n < 8; n += 1)
-      await opened.append('s', mine, [said(`${n}`), said(`${n}!`)]).then(
-        () => kept.push(`${n}`, `${n}!`),
-        heard,
-      )
+      await opened.append('s', mine, [said(`${n}`), said(`${n}!`)]).then(() => kept.push(`${n}`, `${n}!`), heard)
   } catch {
     // The fault hit the opening itself; nothing was acknowledged then.
   }

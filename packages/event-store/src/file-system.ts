@@ -1,4 +1,5 @@
 import * as nodeFs from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 /** One open file. Writing may be short, as on a real disk: the caller compares. */
@@ -18,6 +19,7 @@ export type FileSystem = {
   open(path: string, mode: 'read' | 'write'): Promise<OpenFile>
   stat(path: string): Promise<{ size: number; modifiedAt: number } | undefined>
   list(directory: string): Promise<string[]>
+  /** Makes the directory and what is missing above it, in a way that survives a power cut. */
   makeDirectory(path: string): Promise<void>
   /** After this, the names in the directory survive a power cut. */
   syncDirectory(path: string): Promise<void>
@@ -38,7 +40,11 @@ export const nodeFileSystem: FileSystem = {
   },
   list: (directory) => nodeFs.promises.readdir(directory),
   async makeDirectory(path) {
-    await nodeFs.promises.mkdir(path, { recursive: true, mode: 0o700 })
+    const target = resolve(path)
+    const highest = await nodeFs.promises.mkdir(target, { recursive: true, mode: 0o700 })
+    if (highest === undefined) return
+    for (let made = target; made.length >= highest.length; made = dirname(made))
+      await nodeFileSystem.syncDirectory(dirname(made))
   },
   async syncDirectory(path) {
     // Windows cannot open a directory, and its file systems journal the names by themselves.

@@ -30,6 +30,7 @@ test.each<[string, DurableEvent[], string]>([
     [called('a'), called('y', loopTools.yield), answered('a')],
     'yielding',
   ],
+  ['its answer ran out of tokens', [said('and then'), completed('max_tokens')], 'interrupted'],
   ['a call was cut off', [called('a'), completed('tool_use')], 'interrupted'],
   ['a call was cut off beside a yield', [called('a'), called('y', loopTools.yield)], 'interrupted'],
   ['results wait for the model', [called('a'), completed('tool_use'), answered('a')], 'interrupted'],

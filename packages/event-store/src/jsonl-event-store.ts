@@ -42,7 +42,9 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
   const listeners = new Set<(hint: Hint) => void>()
   let stopped: MatrixError | undefined
 
-  await prepareDirectory(fileSystem, directory)
+  await fileSystem.makeDirectory(directory).catch((error) => {
+    throw storageError(`Cannot use ${directory}`, error)
+  })
 
   function session(sessionId: string): SessionFile {
     if (stopped) throw stopped
@@ -125,12 +127,11 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     async lastSeq(sessionId) {
       return Math.max(0, (await session(sessionId).tail()).seq)
     },
-    async hasMessage(sessionId, messageId) {
-      for await (const batch of store.read(sessionId))
-        for (const { event, known } of batch)
-          if (known && event.type === 'message' && event.message.id === messageId) return true
-      return false
-    },
+    hasMessage: async (sessionId, messageId) =>
+      session(sessionId).holds(
+        `"id":${JSON.stringify(messageId)}`,
+        (event) => event.type === 'message' && event.message.id === messageId,
+      ),
     async copySessionFrom(source, target, fence, marker) {
       const present = await store.readActive(target)
       if (present.some(({ type }) => type !== 'message'))
@@ -152,15 +153,6 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     },
   }
   return store
-}
-
-async function prepareDirectory(fileSystem: FileSystem, directory: string): Promise<void> {
-  try {
-    await fileSystem.makeDirectory(directory)
-    await fileSystem.syncDirectory(join(directory, '..'))
-  } catch (error) {
-    throw storageError(`Cannot use ${directory}`, error)
-  }
 }
 
 function checkSessionId(sessionId: string): void {

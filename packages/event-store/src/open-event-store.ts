@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { listArchives, readArchivedEvent, readArchivedLines } from './archive.ts'
+import { listArchives, readArchivedEvents, readArchivedLines } from './archive.ts'
 import { openChainChecker } from './chain.ts'
 import { systemClock } from './clock.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -43,7 +43,7 @@ export async function openEventStore(directory: string, options: OpenOptions = {
       archives: {
         list: () => listArchives(fileSystem, directories.archive),
         readLines: (archive) => readArchivedLines(fileSystem, join(directories.archive, archive)),
-        readEvent: (archive, seq) => readArchivedEvent(fileSystem, join(directories.archive, archive), seq),
+        readEvents: (archive, seqs) => readArchivedEvents(fileSystem, join(directories.archive, archive), seqs),
       },
     })
     opened.unshift(index)

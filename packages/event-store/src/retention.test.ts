@@ -45,6 +45,19 @@ test('an archived id is free again, and both are kept', async () => {
   expect(existsSync(join(directory, 'archive', archive))).toBe(true)
 })
 
+test('a session is not restored under the hands of somebody who has begun a new one', async () => {
+  await append('a', said('first life'))
+  const archive = await store.archiveSession('a')
+  const fence = await store.claim('a', 'agent')
+  await expect(store.restoreSession(archive)).rejects.toMatchObject({ code: 'SESSION_FENCED' })
+  await store.release('a', fence)
+  expect(await store.readActive('a')).toEqual([])
+
+  await store.restoreSession(archive)
+  await append('a', said('goes on'))
+  expect(await store.readActive('a')).toEqual([said('first life'), said('goes on')])
+})
+
 test('an index that is made again knows the archives too', async () => {
   await append('a', said('needle in the archive'))
   const archive = await store.archiveSession('a')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
-import { copySession, placeSession } from './archive.ts'
+import { copySession, placeSession, readSessionId } from './archive.ts'
 import type { ChainChecker } from './chain.ts'
 import type { Fence } from './event-store.ts'
 import type { FileSystem } from './file-system.ts'
@@ -53,12 +53,20 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
     return name
   }
 
+  /** Puts a session's file in place, unless somebody is about to write one there. */
+  async function place(source: string): Promise<string> {
+    const sessionId = await readSessionId(fileSystem, source)
+    return jsonl.withoutOwner(sessionId, undefined, () =>
+      placeSession(fileSystem, source, directories.sessions, checker),
+    )
+  }
+
   const retention: Retention = {
     archiveSession: (sessionId, fence) =>
       jsonl.withoutOwner(sessionId, fence, (session) => archiveFile(sessionId, session)),
     async restoreSession(archive) {
       const source = join(directories.archive, archive)
-      const sessionId = await placeSession(fileSystem, source, directories.sessions, checker)
+      const sessionId = await place(source)
       index.clearArchive(sessionId, archive)
       await fileSystem.remove(source)
       await fileSystem.syncDirectory(directories.archive)
@@ -77,8 +85,7 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
       await copySession(fileSystem, whole, { target: file, compress: file.endsWith('.gz') })
     },
     async importSession(file) {
-      const sessionId = await placeSession(fileSystem, file, directories.sessions, checker)
-      jsonl.reopen(sessionId)
+      const sessionId = await place(file)
       index.notice(sessionId)
       return sessionId
     },

@@ -35,19 +35,18 @@ export async function search(
   database: Database,
   text: string,
   filter: SearchFilter,
-  fetch: (place: EventPlace) => Promise<DurableEvent | undefined>,
+  fetch: (places: EventPlace[]) => Promise<(DurableEvent | undefined)[]>,
 ): Promise<Omit<SearchResult, 'complete'>> {
   const terms = parseSearch(text)
   if (terms.length === 0) return { hits: [], next: undefined }
   const { limit = 20 } = filter
   const found = findEntries(database, formatMatch(terms, 'text'), { ...filter, limit: limit + 1 })
-  const hits = await Promise.all(
-    found.slice(0, limit).map(async (place): Promise<SearchHit> => {
-      const event = await fetch(place)
-      const { sessionId, seq, type, ts } = place
-      return { sessionId, seq, type, ts, snippet: findSnippet(event ? eventText(event) : '', terms) }
-    }),
-  )
+  const page = found.slice(0, limit)
+  const events = await fetch(page)
+  const hits = page.map(({ sessionId, seq, type, ts }, index): SearchHit => {
+    const event = events[index]
+    return { sessionId, seq, type, ts, snippet: findSnippet(event ? eventText(event) : '', terms) }
+  })
   return { hits, next: found.length > limit ? found[limit - 1]?.id : undefined }
 }
 

@@ -7,7 +7,7 @@ import type { OpenFile } from './file-system.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION, type Kept } from './line.ts'
 import { migrateSession } from './migration.ts'
-import { findSeq, type LineBatch, readVerified, type SeqPlace } from './session-reader.ts'
+import { findLines, findSeq, type LineBatch, readVerified, type SeqPlace } from './session-reader.ts'
 import { openSessionWriter, storageError, type WriterOptions, type WriteState } from './session-writer.ts'
 import { isKnown, type StoredEvent, storedEvent } from './stored-event.ts'
 import { emptyTail, findTail, type Tail } from './tail.ts'
@@ -31,6 +31,8 @@ export type SessionFile = {
   read(options: { after: number; limit: number }): AsyncGenerator<StoredEvent[]>
   readLines(from: SeqPlace): AsyncGenerator<LineBatch>
   readActive(): Promise<DurableEvent[]>
+  /** Whether there is such an event. Only lines that hold the text are looked at, so this is as quick as reading. */
+  holds(text: string, accept: (event: DurableEvent) => boolean): Promise<boolean>
   /** One event by where its line is, checked like any other. */
   readAt(place: SeqPlace & { length: number }): Promise<DurableEvent | undefined>
   /** The sum of the line that ends here: two files with the same sum are the same up to it. */
@@ -215,6 +217,15 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     read,
     readLines,
     readActive,
+    async holds(text, accept) {
+      const { size } = await tail()
+      if (size === 0) return false
+      return withFile('read', async (file) => {
+        for await (const line of findLines(file, size, Buffer.from(text)))
+          if (line.event && accept(line.event)) return true
+        return false
+      })
+    },
     async readAt({ seq, offset, length }) {
       return withFile('read', async (file) => {
         for await (const { lines } of verified(file, { seq, offset }, offset + length + 1)) return lines[0]?.event

@@ -79,14 +79,15 @@ test('cost is summed by task, day and model', async () => {
     store,
     'a',
     turn('a', '2026-01-01', 'big', 2),
-    turn('a', '2026-01-02', 'big', 3),
+    turn('a', '2026-01-02', 'big', 1),
+    turn('a', '2026-01-02', 'big', 2),
     turn('a', '2026-01-02', 'small', 0.5),
   )
   await append(store, 'b', turn('b', '2026-01-02', 'big', 1))
   await store.index.catchUp()
 
   expect(store.index.costs(['task'])).toMatchObject([
-    { task: 'a', usd: 5.5, turns: 3 },
+    { task: 'a', usd: 5.5, turns: 4 },
     { task: 'b', usd: 1, turns: 1 },
   ])
   expect(store.index.costs(['day', 'model'])).toMatchObject([
@@ -94,7 +95,9 @@ test('cost is summed by task, day and model', async () => {
     { day: '2026-01-02', model: 'big', usd: 4 },
     { day: '2026-01-02', model: 'small', usd: 0.5 },
   ])
-  expect(store.index.costs([], { since: '2026-01-02', model: 'big' })).toMatchObject([{ usd: 4, inputTokens: 20 }])
+  expect(store.index.costs([], { since: '2026-01-02', model: 'big' })).toMatchObject([
+    { usd: 4, inputTokens: 30, turns: 3 },
+  ])
 })
 
 test('a fork pays only for its own turns', async () => {
@@ -219,6 +222,9 @@ test('a session whose file is gone is forgotten', async () => {
 
   expect(again.index.sessions()).toEqual([])
   expect(again.index.costs([])).toMatchObject([{ usd: 0 }])
+  expect((await again.index.search('needle')).hits).toEqual([])
+  await append(again, 'b', said('hay'))
+  await again.index.catchUp()
   expect((await again.index.search('needle')).hits).toEqual([])
 })
 

@@ -51,7 +51,7 @@ export type IndexOptions = {
   archives: {
     list(): Promise<string[]>
     readLines(archive: string): AsyncIterable<LineBatch>
-    readEvent(archive: string, seq: number): Promise<DurableEvent | undefined>
+    readEvents(archive: string, seqs: Set<number>): Promise<Map<number, DurableEvent>>
   }
   onProgress?: ((progress: IndexProgress) => void) | undefined
 }
@@ -226,9 +226,20 @@ export async function openSessionIndex(
     await load()
   }
 
-  async function fetch(place: EventPlace): Promise<DurableEvent | undefined> {
-    if (place.archive) return archives.readEvent(place.archive, place.seq)
-    return store.session(place.sessionId).readAt(place)
+  /** An archive is read from its start, so once for all that is wanted from it. */
+  async function fetch(places: EventPlace[]): Promise<(DurableEvent | undefined)[]> {
+    const opened = new Map<string, Promise<Map<number, DurableEvent>>>()
+    for (const archive of new Set(places.flatMap((place) => place.archive ?? []))) {
+      const seqs = places.flatMap((place) => (place.archive === archive ? place.seq : []))
+      opened.set(archive, archives.readEvents(archive, new Set(seqs)))
+    }
+    return Promise.all(
+      places.map(async (place) =>
+        place.archive
+          ? (await opened.get(place.archive))?.get(place.seq)
+          : store.session(place.sessionId).readAt(place),
+      ),
+    )
   }
 
   return {

@@ -50,6 +50,18 @@ export async function findSeq(file: OpenFile, size: number, seq: number): Promis
   return scanToSeq(file, low, size, seq)
 }
 
+/** The lines that hold these bytes somewhere, unchecked. */
+export async function* findLines(file: OpenFile, to: number, wanted: Buffer): AsyncGenerator<Line> {
+  for await (const { bytes, start, end } of readSpans(file, { from: 0, to })) {
+    for (let at = bytes.indexOf(wanted, start); at >= 0 && at < end; ) {
+      const newline = bytes.indexOf(10, at)
+      const line = parseLine(bytes.toString('utf8', bytes.lastIndexOf(10, at) + 1, newline))
+      if (line) yield line
+      at = bytes.indexOf(wanted, newline)
+    }
+  }
+}
+
 const SCAN = 128 * 1024
 
 async function readSeqAfter(file: OpenFile, position: number, limit: number): Promise<SeqPlace | undefined> {
