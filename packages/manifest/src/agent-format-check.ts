@@ -2,11 +2,12 @@ import * as z from 'zod'
 import { AgentFormat, AgentServer, agentFormatSynonyms } from './agent-format.ts'
 import { checkAgentName } from './agent-name.ts'
 import { checkPolicy } from './agent-policy.ts'
-import { checkAgentServer, findHidden } from './agent-server-check.ts'
+import { checkAgentServer } from './agent-server-check.ts'
 import { type Problem, severityIn } from './finding.ts'
 import type { Policy } from './policy.ts'
 import { quoteText } from './quoted-text.ts'
 import { type FieldRule, schemaProblems } from './schema-problems.ts'
+import { findHidden } from './text-check.ts'
 import { resolveSettingsKey } from './tool-reference.ts'
 
 export type AgentFormatCheck = {

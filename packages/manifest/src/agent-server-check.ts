@@ -1,11 +1,10 @@
-import { findHiddenCharacters } from '@matrix/protocol'
 import type { AgentServer } from './agent-format.ts'
 import { findCredentialArguments, isLiteralCredential } from './credential.ts'
-import { MAX_DEPTH } from './document.ts'
 import { findMalformedReference } from './environment-reference.ts'
 import type { Problem } from './finding.ts'
 import { quoteText } from './quoted-text.ts'
 import type { Path } from './source-text.ts'
+import { credentialProblem, findCredentials, findHidden } from './text-check.ts'
 import { NATIVE_PREFIXES } from './tool-pattern.ts'
 import { isAlias } from './tool-uri.ts'
 
@@ -17,7 +16,7 @@ const transports = new Map<string, 'stdio' | 'http'>([
 ])
 
 /** How a server is reached: as it says, or else by whether it has a command or a URL. */
-export function agentTransport(server: AgentServer): 'stdio' | 'http' | undefined {
+function agentTransport(server: AgentServer): 'stdio' | 'http' | undefined {
   const said = server.transport ?? server.type
   if (said !== undefined) return transports.get(said)
   if (server.command && server.url) return undefined
@@ -36,17 +35,6 @@ export function checkAgentServer(name: string, server: AgentServer): Problem[] {
     ...findCredentials(server.auth, [...path, 'auth']),
     ...unreadProblems(name, server, path),
   ]
-}
-
-/** Credentials in the open anywhere inside a value whose form is not ours to know. */
-export function findCredentials(value: unknown, path: Path): Problem[] {
-  const step = path.at(-1)
-  const name = typeof step === 'string' ? step : ''
-  if (typeof value === 'string') return isLiteralCredential(name, value) ? [credentialProblem(name, path)] : []
-  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return []
-  return Object.entries(value).flatMap(([key, part]) =>
-    findCredentials(part, [...path, Array.isArray(value) ? Number(key) : key]),
-  )
 }
 
 function nameProblems(name: string, path: Path): Problem[] {
@@ -149,13 +137,6 @@ function launchProblems(name: string, { command = '', args = [] }: AgentServer, 
   return [...credentials, ...hidden.flatMap(([text, ...steps]) => findHidden(text, [...path, ...steps]))]
 }
 
-export function findHidden(text: string | null | undefined, path: Path): Problem[] {
-  const found = text ? findHiddenCharacters(text) : []
-  return found.length === 0
-    ? []
-    : [{ rule: 'MX024', path, message: `The text holds characters that nobody sees: ${found.join(', ')}.` }]
-}
-
 function assignmentProblems(entries: Record<string, string> | null | undefined, path: Path): Problem[] {
   return Object.entries(entries ?? {}).flatMap(([name, value]): Problem[] => {
     const where = [...path, name]
@@ -166,16 +147,6 @@ function assignmentProblems(entries: Record<string, string> | null | undefined, 
       ? [{ rule: 'MX009', path: where, message: `"${name}" holds "$env:" without a name.` }]
       : []
   })
-}
-
-function credentialProblem(name: string, path: Path): Problem {
-  const variable = name.replace(/\W/g, '_').toUpperCase() || 'NAME'
-  return {
-    rule: 'MX008',
-    path,
-    message: name ? `"${name}" is given a literal credential.` : 'The text holds a literal credential.',
-    fix: `Write \${env:${variable}} and revoke the value that was in the file.`,
-  }
 }
 
 /** What other programs act on and Matrix does not. To drop a restriction without a word would be worse than to refuse it. */

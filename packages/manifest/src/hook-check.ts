@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { findHidden } from './agent-server-check.ts'
 import { isLiteralCredential } from './credential.ts'
 import type { Problem } from './finding.ts'
 import { Hook, HookTrigger, type Policy } from './policy.ts'
 import { quoteText } from './quoted-text.ts'
 import type { Path } from './source-text.ts'
+import { findHidden } from './text-check.ts'
 import { resolveMatcher } from './tool-reference.ts'
 
 /** What the later hook files call the same moments. */

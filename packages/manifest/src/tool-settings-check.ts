@@ -1,4 +1,3 @@
-import { findCredentials } from './agent-server-check.ts'
 import { parseCommandPattern } from './command-pattern.ts'
 import type { Problem } from './finding.ts'
 import { isReadableHost } from './host-list.ts'
@@ -7,6 +6,7 @@ import { type Policy, ToolSettings } from './policy.ts'
 import { quoteText } from './quoted-text.ts'
 import { schemaProblems } from './schema-problems.ts'
 import type { Path } from './source-text.ts'
+import { findCredentials } from './text-check.ts'
 import { resolveSettingsKey } from './tool-reference.ts'
 
 const settingNames = Object.keys(ToolSettings.shape)
