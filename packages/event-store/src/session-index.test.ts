@@ -59,6 +59,15 @@ test('what tools were given and answered is found too, and filters narrow it', a
   expect(await find({ until: '2026-02-01T00:00:00.000Z', sessionId: 'a' })).toEqual(['a2', 'a1'])
 })
 
+test('a session is not confused with one whose id begins the same', async () => {
+  const store = await open()
+  await append(store, 'a', said('needle'))
+  await append(store, 'a-b', said('needle'))
+  await store.index.catchUp()
+
+  expect((await store.index.search('needle', { sessionId: 'a' })).hits.map(({ sessionId }) => sessionId)).toEqual(['a'])
+})
+
 test('results come in pages that follow each other', async () => {
   const store = await open()
   await append(store, 'a', ...Array.from({ length: 25 }, (_, n) => said(`needle ${n}`)))
