@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
+import type { Bytes } from './bytes.ts'
 
 /** Whole lines inside a buffer, the first of which must have this seq. */
-export type Span = { bytes: Buffer; start: number; end: number; seq: number }
+export type Span = { bytes: Bytes; start: number; end: number; seq: number }
 
 /** What a check found: how many lines hold, and where the first one that does not begins. */
-export type ChainVerdict = { lines: number; badAt: number | undefined }
+type ChainVerdict = { lines: number; badAt: number | undefined }
 
 export type ChainChecker = { check(span: Span): Promise<ChainVerdict>; close(): Promise<void> }
 
@@ -37,7 +38,7 @@ export function openChainChecker({ threadFrom = 192 * 1024 }: { threadFrom?: num
  */
 function checkLines(
   sha: typeof hash,
-  bytes: Buffer,
+  bytes: Bytes,
   start: number,
   end: number,
   firstSeq: number,

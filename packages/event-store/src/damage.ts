@@ -1,4 +1,5 @@
 import { MatrixError } from '@matrix/protocol'
+import type { Bytes } from './bytes.ts'
 import type { OpenFile } from './file-system.ts'
 import { findSum, lineHolds, SUM_CONTEXT, SUM_TAIL, statedSeq } from './line.ts'
 import { type Range, readBytes, readSpans } from './span.ts'
@@ -58,7 +59,7 @@ export async function readSumBefore(file: OpenFile, offset: number): Promise<str
 // Trying every bit is quadratic in the length of the line; past this it takes longer than anyone waits.
 const NEAR = 8 * 1024
 
-type Suspect = { bytes: Buffer; line: Buffer; previousSum: string | undefined; seq: number }
+type Suspect = { bytes: Bytes; line: Bytes; previousSum: string | undefined; seq: number }
 type Flip = { at: number; is: number; was: number }
 
 function findFlippedBit(suspect: Suspect): Flip | undefined {
@@ -67,7 +68,7 @@ function findFlippedBit(suspect: Suspect): Flip | undefined {
   return findFlip(suspect, line, line.byteLength) ?? findLostNewline(suspect) ?? findFalseNewline(suspect)
 }
 
-function findFlip({ previousSum, seq }: Suspect, line: Buffer, length: number): Flip | undefined {
+function findFlip({ previousSum, seq }: Suspect, line: Bytes, length: number): Flip | undefined {
   const copy = Buffer.from(line.subarray(0, length))
   for (let at = 0; at < length; at++) {
     const is = copy[at] as number
@@ -114,7 +115,7 @@ async function holdsSeq(file: OpenFile, seq: number, range: Range): Promise<bool
   return false
 }
 
-function unreadable(line: Buffer): string {
+function unreadable(line: Bytes): string {
   if (line.includes(0)) return 'the line holds zero bytes, as a failing disk leaves them'
   return 'the line is not one that Matrix wrote, or more than one bit of it is damaged'
 }

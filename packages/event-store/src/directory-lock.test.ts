@@ -25,8 +25,9 @@ test('a second one is told who holds the directory, and gets it after the first'
 })
 
 test('a killed process frees its lock at once', { timeout: 30_000 }, async () => {
+  const tsx = import.meta.resolve('tsx')
   const holder = join(import.meta.dirname, '..', 'fixtures', 'lock-holder.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', holder, directory], {
+  const child = spawn(process.execPath, ['--import', tsx, holder, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await new Promise((resolve) => child.stdout.once('data', resolve))

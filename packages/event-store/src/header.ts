@@ -1,4 +1,5 @@
 import { MatrixError } from '@matrix/protocol'
+import type { Bytes } from './bytes.ts'
 import { corrupt, describeDamage } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { FORMAT_VERSION, type Header, lineHolds } from './line.ts'
@@ -37,7 +38,7 @@ function isBareEvent(line: unknown): boolean {
   )
 }
 
-async function readFirstLine(file: OpenFile): Promise<Buffer | undefined> {
+async function readFirstLine(file: OpenFile): Promise<Bytes | undefined> {
   const size = await file.size()
   for (let reach = 1024; ; reach *= 16) {
     const bytes = await readBytes(file, { from: 0, to: Math.min(size, reach) })
@@ -47,7 +48,7 @@ async function readFirstLine(file: OpenFile): Promise<Buffer | undefined> {
   }
 }
 
-function parse(line: Buffer): unknown {
+function parse(line: Bytes): unknown {
   try {
     return JSON.parse(line.toString())
   } catch {

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openJsonlEventStore } from './jsonl-event-store.ts'
 
 const kills = Number(process.env.MATRIX_KILLS ?? 3)
+const tsx = import.meta.resolve('tsx')
 const writer = join(import.meta.dirname, '..', 'fixtures', 'killed-writer.ts')
 
 test(`a real process that is killed ${kills} times in a row loses nothing it acknowledged`, {
@@ -31,7 +32,7 @@ test(`a real process that is killed ${kills} times in a row loses nothing it ack
 
 /** Lets the writer work for a while after its first acknowledgement, then kills it, and answers what it had said by then. */
 async function runAndKill(directory: string, afterMs: number): Promise<Map<string, number>> {
-  const child = spawn(process.execPath, ['--import', 'tsx', writer, directory], {
+  const child = spawn(process.execPath, ['--import', tsx, writer, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const acknowledged = new Map<string, number>()

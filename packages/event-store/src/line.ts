@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DurableEvent } from '@matrix/protocol'
+import type { Bytes } from './bytes.ts'
 
 /** The major version of the file format; the first line of every session names it. */
 export const FORMAT_VERSION = 1
@@ -43,7 +44,7 @@ export function formatLine(
 }
 
 /** The chain: each sum covers the sum before it, so no line can be lost, moved or changed alone. */
-export function sumOf(body: string | Uint8Array, previousSum: string | undefined): string {
+function sumOf(body: string | Uint8Array, previousSum: string | undefined): string {
   if (previousSum === undefined) return hash('sha256', body).slice(0, SUM_LENGTH)
   const before = `${previousSum}"}\n`
   const covered = typeof body === 'string' ? before + body : Buffer.concat([Buffer.from(before), body])
@@ -51,7 +52,7 @@ export function sumOf(body: string | Uint8Array, previousSum: string | undefined
 }
 
 /** The sum a line states about itself, or undefined if it has no such ending. */
-export function findSum(line: Buffer): string | undefined {
+export function findSum(line: Bytes): string | undefined {
   const text = line.toString('latin1', Math.max(0, line.byteLength - SUM_TAIL), line.byteLength)
   return /^,"sum":"([0-9a-f]{32})"\}$/.exec(text)?.[1]
 }
@@ -65,13 +66,13 @@ export function parseLine(text: string): Line | undefined {
   }
 }
 
-export function statedSeq(line: Buffer): number | undefined {
+export function statedSeq(line: Bytes): number | undefined {
   const [, digits] = /^\{"seq":(\d{1,15}),/.exec(line.toString('latin1', 0, 32)) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 
 /** Whether a line is what was written as event `seq` after a line with this sum. */
-export function lineHolds(line: Buffer, seq: number, previousSum: string | undefined): boolean {
+export function lineHolds(line: Bytes, seq: number, previousSum: string | undefined): boolean {
   const sum = findSum(line)
   if (sum === undefined || statedSeq(line) !== seq) return false
   return sumOf(line.subarray(0, line.byteLength - SUM_TAIL), previousSum) === sum

@@ -1,7 +1,6 @@
 import type { DurableEvent } from '@matrix/protocol'
 
 export type ToolCallEvent = Extract<DurableEvent, { type: 'tool_call' }>
-export type ToolResultEvent = Extract<DurableEvent, { type: 'tool_result' }>
 
 /** The calls that nothing has answered, in the order they were made. */
 export function findOrphanedToolCalls(events: Iterable<DurableEvent>): ToolCallEvent[] {

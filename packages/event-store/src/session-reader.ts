@@ -51,7 +51,7 @@ export async function findSeq(file: OpenFile, size: number, seq: number): Promis
 }
 
 /** The lines that hold these bytes somewhere, unchecked. */
-export async function* findLines(file: OpenFile, to: number, wanted: Buffer): AsyncGenerator<Line> {
+export async function* findLines(file: OpenFile, to: number, wanted: Uint8Array): AsyncGenerator<Line> {
   for await (const { bytes, start, end } of readSpans(file, { from: 0, to })) {
     for (let at = bytes.indexOf(wanted, start); at >= 0 && at < end; ) {
       const newline = bytes.indexOf(10, at)

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { Bytes } from './bytes.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
 import { type Random, seededRandom } from './random.ts'
 
@@ -23,7 +24,7 @@ export type SimulatedDisk = {
   failWhen(decide: (operation: Operation) => Fault | undefined): void
   /** How many bytes fit; beyond it writes are short and then fail with ENOSPC. */
   setCapacity(bytes: number): void
-  readNow(path: string): Buffer | undefined
+  readNow(path: string): Bytes | undefined
   writeNow(path: string, bytes: Uint8Array): void
   names(): string[]
 }

@@ -1,3 +1,4 @@
+import type { Bytes } from './bytes.ts'
 import type { Span } from './chain.ts'
 import type { OpenFile } from './file-system.ts'
 import { SUM_CONTEXT } from './line.ts'
@@ -38,7 +39,7 @@ export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGene
 }
 
 /** Reads exactly this range, or what there is of it. */
-export async function readBytes(file: OpenFile, { from, to }: Range): Promise<Buffer> {
+export async function readBytes(file: OpenFile, { from, to }: Range): Promise<Bytes> {
   const { bytes, length } = await fill(
     file,
     { bytes: Buffer.allocUnsafe(to - from), position: from, length: 0, start: 0 },
@@ -48,7 +49,7 @@ export async function readBytes(file: OpenFile, { from, to }: Range): Promise<Bu
 }
 
 /** A buffer over part of a file: `length` bytes from `position` on, of which those before `start` are only context. */
-type Window = { bytes: Buffer; position: number; length: number; start: number }
+type Window = { bytes: Bytes; position: number; length: number; start: number }
 
 async function fill(file: OpenFile, window: Window, to: number): Promise<Window> {
   let { length } = window
@@ -61,7 +62,7 @@ async function fill(file: OpenFile, window: Window, to: number): Promise<Window>
   return { ...window, length }
 }
 
-function following(window: Window, end: number, bytes: Buffer): Window {
+function following(window: Window, end: number, bytes: Bytes): Window {
   const keepFrom = Math.max(0, end - SUM_CONTEXT)
   const kept = window.length - keepFrom
   const target = bytes.byteLength > kept ? bytes : alloc(kept + CHUNK)
@@ -78,18 +79,18 @@ function grown(window: Window): Window {
 // Shared memory, so that another thread can check a chunk while this one parses it. Clearing fresh memory costs as much as
 // reading a small session, so a few buffers are kept.
 const alloc = (size: number) => Buffer.from(new SharedArrayBuffer(size))
-const idle: Buffer[] = []
+const idle: Bytes[] = []
 
-function takeBuffers(size: number): { next(): Buffer; release(): void } {
+function takeBuffers(size: number): { next(): Bytes; release(): void } {
   // One buffer holds all of it, so there is nothing to alternate with.
   if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafeSlow(size), release: () => undefined }
-  const pair: Buffer[] = []
+  const pair: Bytes[] = []
   let taken = 0
   return {
     next() {
       taken += 1
       pair[taken % 2] ??= idle.pop() ?? alloc(CHUNK)
-      return pair[taken % 2] as Buffer
+      return pair[taken % 2] as Bytes
     },
     release() {
       if (idle.length < 8) idle.push(...pair.filter(Boolean))

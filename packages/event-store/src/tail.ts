@@ -1,3 +1,4 @@
+import type { Bytes } from './bytes.ts'
 import type { ChainChecker } from './chain.ts'
 import { corrupt, type Damage, describeDamage, readSumBefore } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
@@ -9,7 +10,7 @@ export type Tail = { size: number; seq: number; sum: string | undefined }
 
 export const emptyTail: Tail = { size: 0, seq: -1, sum: undefined }
 
-export type LineAt = { start: number; end: number; bytes: Buffer }
+export type LineAt = { start: number; end: number; bytes: Bytes }
 
 /**
  * Finds where the last whole append ends. What stands after it is what a crash cut short; nobody was told that it was
@@ -32,12 +33,7 @@ export async function findTail(file: OpenFile, path: string, checker: ChainCheck
 }
 
 /** Checks the whole file from its first line. */
-export async function findFirstDamage(
-  file: OpenFile,
-  path: string,
-  checker: ChainChecker,
-  to: number,
-): Promise<Damage> {
+async function findFirstDamage(file: OpenFile, path: string, checker: ChainChecker, to: number): Promise<Damage> {
   let seq = 0
   for await (const span of readSpans(file, { from: 0, to })) {
     const { lines, badAt } = await checker.check({ ...span, seq })
