@@ -1,4 +1,4 @@
-import { fdatasync, mkdtempSync, openSync, rmSync, write } from 'node:fs'
+import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, write } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJsonlEventStore } from '@matrix/event-store'
@@ -16,9 +16,9 @@ export const benchmark: Benchmark = {
     const folder = mkdtempSync(join(tmpdir(), 'matrix-bench-'))
     try {
       const times = await interleave(7, {
-        floorMany: () => floorAppend(join(folder, 'floor'), sessions, each),
+        floorMany: () => floorAppend(fresh(folder), sessions, each),
         many: () => storeAppend(fresh(folder), sessions, each),
-        floorOne: () => floorAppend(join(folder, 'floor'), 1, sequential),
+        floorOne: () => floorAppend(fresh(folder), 1, sequential),
         one: () => storeAppend(fresh(folder), 1, sequential),
       })
       return [
@@ -69,6 +69,7 @@ async function floorAppend(folder: string, count: number, events: number): Promi
     Array.from({ length: count }, async (_, index) => {
       const descriptor = openSync(`${folder}-${index}`, 'w')
       for (let n = 0; n < events; n += 1) await gate(() => writeDurably(descriptor, `${JSON.stringify(event(n))}\n`))
+      closeSync(descriptor)
     }),
   )
 }

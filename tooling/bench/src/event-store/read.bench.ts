@@ -17,7 +17,7 @@ export const benchmark: Benchmark = {
       await writeSessions(folder)
       const ids = Array.from({ length: count / perSession }, (_, index) => `s${index}`)
       const times = await interleave(3, {
-        floor: () => ids.forEach((id) => parseFile(join(folder, `${id}.jsonl`))),
+        floor: () => ids.map((id) => parseFile(join(folder, `${id}.jsonl`))),
         ours: () => readAll(folder, ids),
         short: () => readActive(folder, 'short'),
         long: () => readActive(folder, 'long'),
