@@ -6,20 +6,22 @@ import type { DurableEvent } from '@matrix/protocol'
 import { type Benchmark, interleave } from '../figure.ts'
 
 const sessions = 50
-const each = 100
-const sequential = 400
+const each = 40
+const sequential = 200
 
 /** What waiting for the disk costs: many agents that share it, and one alone. */
 export const benchmark: Benchmark = {
   name: 'durable append',
   async measure() {
     const folder = mkdtempSync(join(tmpdir(), 'matrix-bench-'))
+    const floor = openFloor(folder)
+    const ours = await openOurs(folder)
     try {
-      const times = await interleave(7, {
-        floorMany: () => floorAppend(fresh(folder), sessions, each),
-        many: () => storeAppend(fresh(folder), sessions, each),
-        floorOne: () => floorAppend(fresh(folder), 1, sequential),
-        one: () => storeAppend(fresh(folder), 1, sequential),
+      const times = await interleave(15, {
+        floorMany: () => appendAll(floor.append, sessions, each),
+        many: () => appendAll(ours.append, sessions, each),
+        floorOne: () => appendAll(floor.append, 1, sequential),
+        one: () => appendAll(ours.append, 1, sequential),
       })
       return [
         {
@@ -40,38 +42,40 @@ export const benchmark: Benchmark = {
         },
       ]
     } finally {
+      await ours.close()
+      floor.close()
       rmSync(folder, { recursive: true })
     }
   },
 }
 
-let last = 0
-function fresh(folder: string): string {
-  last += 1
-  return join(folder, `run-${last}`)
-}
+type Append = (session: number, event: DurableEvent) => Promise<unknown>
 
-async function storeAppend(folder: string, count: number, events: number): Promise<void> {
-  const store = await openJsonlEventStore(folder)
+async function appendAll(append: Append, count: number, events: number): Promise<void> {
   await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const fence = await store.claim(`s${index}`, 'bench')
-      for (let n = 0; n < events; n += 1) await store.append(`s${index}`, fence, [event(n)])
+    Array.from({ length: count }, async (_, session) => {
+      for (let n = 0; n < events; n += 1) await append(session, event(n))
     }),
   )
-  await store.close()
 }
 
-/** One file per session, the next batch collected while one is synced, at most eight syncs at once: the least that is correct. */
-async function floorAppend(folder: string, count: number, events: number): Promise<void> {
+async function openOurs(folder: string): Promise<{ append: Append; close(): Promise<void> }> {
+  const store = await openJsonlEventStore(join(folder, 'sessions'))
+  const fences = await Promise.all(Array.from({ length: sessions }, (_, n) => store.claim(`s${n}`, 'bench')))
+  return {
+    append: (session, one) => store.append(`s${session}`, fences[session] ?? { owner: '', epoch: 0 }, [one]),
+    close: () => store.close(),
+  }
+}
+
+/** One file per session, one write and one sync for each event, at most eight at once: the least that is correct here. */
+function openFloor(folder: string): { append: Append; close(): void } {
   const gate = openGate(8)
-  await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const descriptor = openSync(`${folder}-${index}`, 'w')
-      for (let n = 0; n < events; n += 1) await gate(() => writeDurably(descriptor, `${JSON.stringify(event(n))}\n`))
-      closeSync(descriptor)
-    }),
-  )
+  const descriptors = Array.from({ length: sessions }, (_, n) => openSync(join(folder, `floor-${n}`), 'a'))
+  return {
+    append: (session, one) => gate(() => writeDurably(descriptors[session] ?? -1, `${JSON.stringify(one)}\n`)),
+    close: () => descriptors.forEach(closeSync),
+  }
 }
 
 function writeDurably(descriptor: number, line: string): Promise<void> {
@@ -96,10 +100,6 @@ function openGate(limit: number): (work: () => Promise<void>) => Promise<void> {
 }
 
 function event(n: number): DurableEvent {
-  return {
-    type: 'assistant_text',
-    taskId: 'bench',
-    ts: '2026-01-01T00:00:00.000Z',
-    text: `${n} ${'word '.repeat(180)}`,
-  }
+  const text = `${n} ${'word '.repeat(180)}`
+  return { type: 'assistant_text', taskId: 'bench', ts: '2026-01-01T00:00:00.000Z', text }
 }
