@@ -38,6 +38,7 @@ export async function openEventStore(directory: string, options: OpenOptions = {
     opened.unshift(jsonl)
     const index = await openSessionIndex(join(directory, 'index.sqlite'), jsonl, {
       clock,
+      relaxed: options.durability === 'relaxed',
       onProgress: options.onProgress,
       sizeOf: async (sessionId) => (await fileSystem.stat(join(directories.sessions, `${sessionId}.jsonl`)))?.size,
       archives: {

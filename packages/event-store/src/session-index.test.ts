@@ -189,6 +189,25 @@ test('a session that has lost acknowledged events is quarantined, and no other',
   expect(again.index.findSession('a')).toMatchObject({ status: 'corrupt', damage: { kind: 'shortened' } })
   await expect(append(again, 'a', said('more'))).rejects.toMatchObject({ code: 'SESSION_CORRUPT' })
   await append(again, 'b', said('still fine'))
+
+  await again.close()
+  await writeFile(file('a'), lines.join('\n'))
+  const restored = await open()
+  expect(restored.index.findSession('a')).toMatchObject({ status: 'interrupted', damage: undefined, lastSeq: 2 })
+})
+
+test('relaxed, a session may end before what the index has seen', async () => {
+  const store = await open({ durability: 'relaxed' })
+  await append(store, 'a', said('one'))
+  await append(store, 'a', said('two'))
+  await store.index.catchUp()
+  await store.close()
+  const lines = (await readFile(file('a'), 'utf8')).split('\n')
+  await writeFile(file('a'), `${lines.slice(0, 2).join('\n')}\n`)
+  const again = await open({ durability: 'relaxed' })
+
+  expect(again.index.findSession('a')).toMatchObject({ damage: undefined, lastSeq: 1 })
+  await append(again, 'a', said('on'))
 })
 
 test('a damaged session is marked, stays marked, and can be repaired', async () => {

@@ -53,6 +53,7 @@ export type IndexOptions = {
     readLines(archive: string): AsyncIterable<LineBatch>
     readEvents(archive: string, seqs: Set<number>): Promise<Map<number, DurableEvent>>
   }
+  relaxed?: boolean
   onProgress?: ((progress: IndexProgress) => void) | undefined
 }
 
@@ -131,14 +132,17 @@ export async function openSessionIndex(
       let row = tables.ensure(name)
       const session = store.session(name)
       const { size, seq } = await session.tail()
-      if (size < row.size) throw session.quarantine(shortened(session.path, seq, row.seq))
-      if (row.size > 0 && (await session.sumBefore(row.size)) !== row.sum) {
+      // Relaxed, a power cut may take what was acknowledged; otherwise nothing may.
+      if (size < row.size && !options.relaxed) throw session.quarantine(shortened(session.path, seq, row.seq))
+      if (size < row.size || (row.size > 0 && (await session.sumBefore(row.size)) !== row.sum)) {
         // Not the file that was read before: somebody restored or replaced it.
         tables.forget(name)
         row = tables.ensure(name)
       }
       for await (const batch of session.readLines({ seq: row.seq + 1, offset: row.size }))
         row = tables.addLines(row, batch)
+      // What was wrong with it has been put right.
+      if (row.damage) tables.addLines(row, { lines: [], starts: [], end: row.size })
     } catch (error) {
       const damage = findDamage(error)
       if (!damage) throw error
