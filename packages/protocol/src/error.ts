@@ -22,10 +22,6 @@ export const errors = {
     status: 500,
     hint: 'Keep the file; restore the session from its archive or repair the line that is named.',
   },
-<<<<<<< HEAD
-  STORAGE_FULL: { status: 507, hint: 'Free some disk space; nothing was lost, and work goes on once there is room.' },
-  STORAGE_FAILED: { status: 500, hint: 'Check that the disk works and that Matrix may write to the folder.' },
-=======
   SESSION_UNKNOWN: { status: 404, hint: 'List the sessions, or restore this one from its archive.' },
   SESSION_EXISTS: { status: 409, hint: 'Choose another session id, or archive the one that is there.' },
   SESSION_FENCED: { status: 409, hint: 'Another owner has taken the session over: stop, and claim it again to go on.' },
@@ -37,7 +33,6 @@ export const errors = {
   STORAGE_NETWORK: { status: 500, hint: 'Move the data directory (MXD_DATA_DIR) to a local disk.' },
   STORAGE_LOCKED: { status: 409, hint: 'Use the Matrix that is running, or stop it first.' },
   STORE_CLOSED: { status: 503, hint: 'Open the store again.' },
->>>>>>> store
   TASK_UNKNOWN: { status: 404, hint: 'List the tasks and use an id, or the first 8 or more characters of one.' },
   TASK_AMBIGUOUS: { status: 409, hint: 'Give more characters of the task id.' },
   PROVIDER_FAILED: { status: 502, hint: 'Send the agent a message to let it try again.' },
