@@ -21,7 +21,7 @@ export async function copySession(
   const wanted = await withOpen(fileSystem, source, (file) => digestOf(readChunks(file, size)))
   const pack = (file: OpenFile) => (compress ? gzip(readChunks(file, size)) : readChunks(file, size))
   await writeFile(fileSystem, target, withOpenStream(fileSystem, source, pack))
-  const got = await withOpen(fileSystem, target, (file) => digestOf(unpack(file)))
+  const got = await digestOf(unpacked(fileSystem, target)).catch(() => 'unreadable')
   if (got === wanted) return
   await fileSystem.remove(target)
   throw new MatrixError('STORAGE_FAILED', `${target} could not be read back as it was written.`)

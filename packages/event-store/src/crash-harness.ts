@@ -117,7 +117,7 @@ async function watch(store: EventStore, random: Random, book: Book): Promise<voi
 }
 
 function append(store: EventStore, sessionId: string, fence: Fence, random: Random, book: Book): Promise<void> {
-  const events = Array.from({ length: random.pick([1, 1, 1, 2, 4]) }, () => book.event(sessionId, random))
+  const events = Array.from({ length: random.pick([1, 1, 1, 2, 8]) }, () => book.event(sessionId, random))
   const entry = book.sent(sessionId, events)
   return store.append(sessionId, fence, events).then(
     () => book.acked(entry),

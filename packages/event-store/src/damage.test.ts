@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import { type Damage, findDamage } from './damage.ts'
 import { openJsonlEventStore } from './jsonl-event-store.ts'
-import { formatHeader } from './line.ts'
+import { formatHeader, formatLine } from './line.ts'
 import { type SimulatedDisk, simulateDisk } from './simulated-file-system.ts'
 
 const path = '/data/s.jsonl'
@@ -36,6 +36,16 @@ test('a file whose last bytes never arrived is cut before the zeros', async () =
   expect(await readAgain()).toEqual(texts)
 })
 
+test('zeros in the middle of the last write are no damage either, but zeros before a whole line are', async () => {
+  const torn = Buffer.concat([Buffer.from('{"seq":7,"ev'), Buffer.alloc(300), Buffer.from('"},"sum":"x"}\n')])
+  disk.writeNow(path, Buffer.concat([Buffer.from(whole()), torn]))
+  expect(await readAgain()).toEqual(texts)
+
+  const [last] = lines.slice(-1)
+  disk.writeNow(path, Buffer.concat([Buffer.from(whole()), torn, Buffer.from(`${last}\n`)]))
+  expect(await findOnRead()).toMatchObject({ kind: 'unreadable', line: 8, message: expect.stringContaining('zero') })
+})
+
 test('an append of which the last line is missing never happened', async () => {
   disk.writeNow(path, Buffer.from(joined(lines.slice(0, -1))))
 
@@ -63,6 +73,26 @@ test('every single flipped bit is found, and named with the byte that it was', a
     }),
     { numRuns: 150 },
   )
+})
+
+test('a bit that turned a letter into a line break is found, and put back', async () => {
+  const store = await openJsonlEventStore('/other', { fileSystem: disk.boot() })
+  await store.append('s', await store.claim('s', 'me'), [said('Jump')])
+  const bytes = Buffer.from(disk.readNow('/other/s.jsonl') ?? [])
+  const at = bytes.indexOf('Jump')
+  bytes[at] = 10
+  disk.writeNow(path, bytes)
+
+  expect(await findOnRead()).toMatchObject({ kind: 'flipped', line: 2, fix: { offset: at, byte: 'J'.charCodeAt(0) } })
+})
+
+test('a line left out is found even where somebody has made the sums fit', async () => {
+  const header = formatHeader({ seq: 0, format: 'matrix-session', v: 1, sessionId: 's', createdAt: '' })
+  const one = formatLine({ seq: 1 }, JSON.stringify(said('one')), header.sum)
+  const three = formatLine({ seq: 3 }, JSON.stringify(said('three')), one.sum)
+  disk.writeNow(path, Buffer.from(header.line + one.line + three.line))
+
+  expect(await findOnRead()).toMatchObject({ kind: 'missing', line: 3 })
 })
 
 test('an edited line is told from a flipped bit', async () => {

@@ -33,6 +33,39 @@ test('a full disk stops archiving, and the session stays', async () => {
   expect(disk.names().filter((name) => name.includes('archive'))).toEqual([])
 })
 
+test.each(['/data/archive/s-30.jsonl.gz.part', '/data/out.jsonl.part'])(
+  'a copy that the disk has garbled at %s is not taken for one',
+  async (garbled) => {
+    const disk = simulateDisk(1)
+    await open(disk)
+    const { retention } = await openParts(garbling(disk.boot(), garbled))
+
+    await expect(
+      garbled.includes('archive') ? retention.archiveSession('s') : retention.exportSession('s', '/data/out.jsonl'),
+    ).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: expect.stringContaining('could not be read back') })
+    expect(await findTexts(disk)).toEqual(texts)
+  },
+)
+
+/** A disk that says it has written what it has not. */
+function garbling(fileSystem: FileSystem, path: string): FileSystem {
+  return {
+    ...fileSystem,
+    async open(opened, mode) {
+      const file = await fileSystem.open(opened, mode)
+      if (opened !== path) return file
+      return {
+        ...file,
+        write: (bytes, position) =>
+          file.write(
+            bytes.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
+            position,
+          ),
+      }
+    },
+  }
+}
+
 /** Does the work with a crash at its first step, its second, and so on, and looks for the session each time. */
 async function crashEverywhere(
   work: (retention: Retention) => Promise<unknown>,

@@ -111,7 +111,7 @@ const bugs: { name: string; file: string; write: string; instead: string }[] = [
 ]
 
 const folder = join(import.meta.dirname, '..', '.planted')
-const points = Number(process.env.MATRIX_PLANTED_POINTS ?? 2000)
+const points = Number(process.env.MATRIX_PLANTED_POINTS ?? 6000)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test.each(bugs)('the crash sweep sees when $name', { timeout: 120_000 }, async (bug) => {

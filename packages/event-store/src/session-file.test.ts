@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { DurableEvent } from '@matrix/protocol'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { findDamage } from './damage.ts'
-import { readPage } from './event-store.ts'
+import { readPage, tailSession } from './event-store.ts'
 import { type FileSystem, nodeFileSystem, type OpenFile } from './file-system.ts'
 import { type JsonlEventStore, openJsonlEventStore } from './jsonl-event-store.ts'
 
@@ -65,6 +65,28 @@ test('resuming from a long session reads only its active part', async () => {
 
   expect(await counting.readActive('long')).toHaveLength(2)
   expect(bytesRead).toBeLessThan(1_000_000)
+})
+
+test('a live tail is woken by an append, not by its clock', async () => {
+  const store = await openWith('none', Buffer.alloc(0))
+  const fence = await store.claim('live', 'me')
+  const stop = new AbortController()
+  const tail = tailSession(store, 'live', { signal: stop.signal, pollMs: 3_600_000 })
+  const first = tail.next()
+  await store.append('live', fence, [said('now')])
+
+  expect((await first).value).toMatchObject([{ seq: 1 }])
+  stop.abort()
+  await tail.return(undefined)
+})
+
+test('an event that is too long to store is refused', async () => {
+  const store = await openWith('none', Buffer.alloc(0))
+  const fence = await store.claim('big', 'me')
+
+  await expect(store.append('big', fence, [said('x'.repeat(64 * 1024 * 1024))])).rejects.toMatchObject({
+    code: 'EVENT_INVALID',
+  })
 })
 
 test('what is appended is plain JSON, one event per line, that anybody can read', async () => {
