@@ -17,6 +17,8 @@ export const errors = {
     hint: 'Do not repeat the call; ask the person in charge or choose another way.',
   },
   SERVER_UNAVAILABLE: { status: 503, hint: 'Go on without this server, or try again later.' },
+  SANDBOX_UNAVAILABLE: { status: 503, hint: 'Run matrix doctor: it names the one command that brings the sandbox.' },
+  SANDBOX_REFUSED: { status: 422, hint: 'Change the path, host or program that is named; nothing was started.' },
   PACKAGE_UNAVAILABLE: { status: 503, hint: 'Check the name, the version and the network.' },
   SESSION_CORRUPT: {
     status: 500,

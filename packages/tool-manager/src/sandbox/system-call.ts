@@ -1,3 +1,5 @@
+import { MatrixError } from '@matrix/protocol'
+
 /** The machines whose system calls are known here, by Node's name for them. */
 export const machines = ['x64', 'arm64'] as const
 export type Machine = (typeof machines)[number]
@@ -72,4 +74,17 @@ export type SystemCall = keyof typeof numbers
 /** Undefined where the machine has no such call. */
 export function findNumber(call: SystemCall, machine: Machine): number | undefined {
   return numbers[call][machines.indexOf(machine)]
+}
+
+/** The machine this runs on, if filters can be built for it. */
+export function findMachine(architecture: string = process.arch): Machine | undefined {
+  return machines.find((machine) => machine === architecture)
+}
+
+export function getMachine(): Machine {
+  const machine = findMachine()
+  if (machine) return machine
+  throw new MatrixError('SANDBOX_UNAVAILABLE', `No filter can be built for ${process.arch}.`, {
+    hint: 'Run Matrix on x86_64 or aarch64.',
+  })
 }
