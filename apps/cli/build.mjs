@@ -10,6 +10,8 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
+  // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
+  mainFields: ['module', 'main'],
   minifySyntax: true,
   minifyWhitespace: true,
   chunkNames: 'chunks/[name]-[hash]',

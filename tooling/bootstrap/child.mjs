@@ -14,7 +14,7 @@ const ownGroup = process.platform !== 'win32'
  * @returns {Promise<{ code: number, output: string }>}
  */
 export function runChild(command, args, { cwd, quiet = false, env = process.env, shell = false }) {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd,
       env,
@@ -40,7 +40,7 @@ export function runChild(command, args, { cwd, quiet = false, env = process.env,
     }
     for (const signal of deadly) process.on(signal, end)
 
-    child.on('error', reject)
+    child.on('error', (error) => resolve({ code: 127, output: `${command} cannot be started: ${error.message}` }))
     child.on('close', async (code, signal) => {
       if (ending) await leave(child, ending)
       for (const name of deadly) process.off(name, end)

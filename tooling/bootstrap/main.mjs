@@ -7,5 +7,10 @@ if (problem) {
   console.error(problem)
   process.exitCode = 1
 } else {
-  import('./bootstrap.mjs').then(({ bootstrap }) => bootstrap(process.argv.slice(2)))
+  import('./bootstrap.mjs')
+    .then(({ bootstrap }) => bootstrap(process.argv.slice(2)))
+    .catch((error) => {
+      console.error(error.message)
+      process.exitCode = 1
+    })
 }

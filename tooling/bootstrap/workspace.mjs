@@ -23,5 +23,10 @@ export function workspaceFolders(root) {
  * @returns {{ name: string, private?: boolean, scripts?: Record<string, string>, packageManager?: string }}
  */
 export function readPackage(root, folder = '.') {
-  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+  const file = join(root, folder, 'package.json')
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
 }

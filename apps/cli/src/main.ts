@@ -1,1 +1,3 @@
-console.log('matrix')
+import { runCommand } from './program.ts'
+
+process.exitCode = await runCommand(process.argv.slice(2))

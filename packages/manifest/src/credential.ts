@@ -13,7 +13,7 @@ const harmlessEndings = new Set(
 )
 const harmlessValue = /^(?:|true|false|yes|no|none|null|on|off|optional|required|\d{1,6})$/i
 
-const tokenShapes: readonly RegExp[] = [
+const tokenShapes = [
   /\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}/,
   /\bgithub_pat_[A-Za-z0-9_]{20,}/,
   /\bglpat-[A-Za-z0-9_-]{16,}/,
@@ -31,6 +31,20 @@ const tokenShapes: readonly RegExp[] = [
   /(?:^|[:="'])\s*(?:Bearer|Basic|Token)\s+[A-Za-z0-9+/_.=~-]{8,}(?=["']|$)/i,
   /\b(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*[^\s;&$<{"']{4,}/i,
 ]
+/** All shapes in one pass each way: most values have none of them. */
+const exactShape = new RegExp(
+  tokenShapes
+    .filter(({ flags }) => flags === '')
+    .map(({ source }) => source)
+    .join('|'),
+)
+const looseShape = new RegExp(
+  tokenShapes
+    .filter(({ flags }) => flags === 'i')
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
 
 const assignment = /^-{0,2}([A-Za-z][\w.-]*)[=:]\s*(.*)$/s
 const flag = /^--?([A-Za-z][\w.-]*)$/
@@ -39,8 +53,12 @@ const url = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s@]*)@)?[^?#\s]*(?:
 const jsonMember = /"([\w.-]+)\\*"\s*:\s*\\*"([^"\\]+)/g
 const gap = /\$env:\w+|\$\{[^{}]*\}|<[^<>]*>|\{[\w .-]*\}/g
 
+/** What every secret word holds; most names are told by its absence. */
+const secretHint = /key|token|secret|pass|pwd|pat|auth|bearer|cookie|credential/i
+
 /** Whether a name such as `GITHUB_TOKEN`, `apiKey` or `X-Api-Key` says that its value is a secret. */
 export function isSecretName(name: string): boolean {
+  if (!secretHint.test(name)) return false
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -72,7 +90,8 @@ export function findCredentialArguments(args: readonly string[]): number[] {
 function hasSecretShape(value: string): boolean {
   if (value.length < 9) return false
   return (
-    tokenShapes.some((shape) => shape.test(value)) ||
+    exactShape.test(value) ||
+    looseShape.test(value) ||
     (value.includes('://') && hasUrlCredential(value)) ||
     (value.includes('"') &&
       [...value.matchAll(jsonMember)].some(([, name = '', text = '']) => isSecretPair(name, text)))

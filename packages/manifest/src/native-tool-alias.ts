@@ -11,7 +11,6 @@ export const nativeTools: readonly string[] = [...Object.values(builtinTools), .
 // One tool there can be several here. All of them are listed, or a denial of the one could be walked around through another.
 const reading = ['read_file', 'list_files', 'search']
 const writing = ['write_file', 'edit_file']
-const shell = ['bash', 'background']
 
 /** What other programs call the tools that Matrix has too; `-` and `_` are the same in all of these names. */
 export const nativeToolAliases: Readonly<Record<string, readonly string[]>> = {
@@ -19,9 +18,9 @@ export const nativeToolAliases: Readonly<Record<string, readonly string[]>> = {
   read: reading,
   fs_write: writing,
   write: writing,
-  execute_bash: shell,
-  execute_cmd: shell,
-  shell,
+  execute_bash: ['bash'],
+  execute_cmd: ['bash'],
+  shell: ['bash'],
   grep: ['search'],
   glob: ['list_files'],
 }

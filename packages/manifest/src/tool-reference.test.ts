@@ -14,7 +14,7 @@ test.each([
   ['@awslabs.docs/search', ['@awslabs.docs/search']],
   ['@native', ['@builtin']],
   ['@builtin/*', ['@builtin']],
-  ['@native/execute-bash', ['bash', 'background']],
+  ['@native/execute-bash', ['bash']],
   ['@mxd/create_task', ['create_task']],
   ['fs-write', ['write_file', 'edit_file']],
 ])('%s in tools is shown as %j', (text, references) => {

@@ -1,6 +1,7 @@
 import type { Problem } from './finding.ts'
 import { compileGlob, hasWildcard, matchesGlob } from './glob.ts'
 import { isForeignTool, nativeTools, resolveNativeTools } from './native-tool-alias.ts'
+import { quoteText } from './quoted-text.ts'
 import { NATIVE_PREFIXES, splitReference } from './tool-pattern.ts'
 
 /** What is wrong with a reference, to be placed by whoever knows where it stands. */
@@ -62,7 +63,7 @@ export function resolveSettingsKey(text: string, servers: readonly string[]): Re
     if (tool === undefined || tool === '' || hasWildcard(server + tool))
       return without({
         rule: 'MX027',
-        message: `${quote(text)} names no single tool, so its settings have no effect.`,
+        message: `${quoteText(text)} names no single tool, so its settings have no effect.`,
         fix: 'Give settings to each tool by its own name.',
       })
     return reference.kind === 'native' ? resolveNative(tool, text) : only(`@${reference.server}/${tool}`)
@@ -79,7 +80,7 @@ function resolve(
   if (reference.kind === 'agent')
     return without({
       rule: 'MX029',
-      message: `${quote(text)} offers another agent as a tool; here agents reach each other through tasks.`,
+      message: `${quoteText(text)} offers another agent as a tool; here agents reach each other through tasks.`,
       fix: 'Leave it out; the tool create_task gives work to another agent.',
     })
   const resolved = spell(reference)
@@ -93,12 +94,12 @@ function readReference(
   if (text.startsWith('#')) return { reference: { kind: 'agent' }, problems: [] }
   if (text.trim() === '' || /^@(?:$|\/)/.test(text))
     return {
-      problems: [{ rule: 'MX001', message: `${quote(text)} names no tool.`, fix: 'Name a tool, or remove it.' }],
+      problems: [{ rule: 'MX001', message: `${quoteText(text)} names no tool.`, fix: 'Name a tool, or remove it.' }],
     }
   if (hasWildcard(text) && !compileGlob(text))
     return {
       problems: [
-        { rule: 'MX001', message: `${quote(text)} is not a well-formed pattern.`, fix: 'Close its brackets.' },
+        { rule: 'MX001', message: `${quoteText(text)} is not a well-formed pattern.`, fix: 'Close its brackets.' },
       ],
     }
   if (!text.startsWith('@')) return { reference: { kind: 'native', pattern: text }, problems: [] }
@@ -140,8 +141,8 @@ function resolveNative(pattern: string, text: string): ResolvedReference {
   const references = resolveNativeTools(pattern)
   if (references.length > 0) return { references, problems: [] }
   const message = isForeignTool(pattern)
-    ? `Matrix has no counterpart of the native tool ${quote(text)}; the entry has no effect.`
-    : `No native tool is called ${quote(text)}; the entry has no effect.`
+    ? `Matrix has no counterpart of the native tool ${quoteText(text)}; the entry has no effect.`
+    : `No native tool is called ${quoteText(text)}; the entry has no effect.`
   return without({ rule: 'MX027', message })
 }
 
@@ -149,7 +150,8 @@ function resolveServerPattern(
   { server, tool }: Extract<Reference, { kind: 'server' }>,
   text: string,
 ): ResolvedReference {
-  if (tool === '') return without({ rule: 'MX027', message: `${quote(text)} names no tool; the entry has no effect.` })
+  if (tool === '')
+    return without({ rule: 'MX027', message: `${quoteText(text)} names no tool; the entry has no effect.` })
   const reference = tool === undefined || tool === '*' ? `@${server}` : `@${server}/${tool}`
   return {
     references: [reference],
@@ -158,14 +160,14 @@ function resolveServerPattern(
 }
 
 function everythingAllowed(text: string, severity: 'error' | 'warning'): ReferenceProblem {
-  const which = severity === 'error' ? 'every native tool, shell included' : 'every tool of every server'
-  return { rule: 'MX019', severity, message: `${quote(text)} would let ${which}, run without asking.` }
+  const which = severity === 'error' ? 'every native tool, shell included,' : 'every tool of every server'
+  return { rule: 'MX019', severity, message: `${quoteText(text)} would let ${which} run without asking.` }
 }
 
 function patternInTools(text: string): ReferenceProblem {
   return {
     rule: 'MX027',
-    message: `${quote(text)} is a pattern, which "tools" does not have; the entry shows nothing.`,
+    message: `${quoteText(text)} is a pattern, which "tools" does not have; the entry shows nothing.`,
     fix: 'Name each tool, or write @server for all tools of a server.',
   }
 }
@@ -173,19 +175,23 @@ function patternInTools(text: string): ReferenceProblem {
 function undeclared(text: string, server: string): ReferenceProblem {
   return {
     rule: 'MX027',
-    message: `${quote(text)} names the server ${quote(server)}, which mcpServers does not declare.`,
+    message: `${quoteText(text)} names the server ${quoteText(server)}, which mcpServers does not declare.`,
   }
 }
 
 function readableDot(text: string, slashed: string): ReferenceProblem {
-  return { rule: 'MX018', message: `${quote(text)} is read as ${quote(slashed)}.`, fix: `Write ${quote(slashed)}.` }
+  return {
+    rule: 'MX018',
+    message: `${quoteText(text)} is read as ${quoteText(slashed)}.`,
+    fix: `Write ${quoteText(slashed)}.`,
+  }
 }
 
 function unreadableDot(text: string): ReferenceProblem {
   return {
     rule: 'MX018',
     severity: 'error',
-    message: `${quote(text)} has a dot where a slash belongs, and no declared server stands before it.`,
+    message: `${quoteText(text)} has a dot where a slash belongs, and no declared server stands before it.`,
     fix: 'Write @server/tool with the name of a server from mcpServers.',
   }
 }
@@ -196,8 +202,4 @@ function only(reference: string): ResolvedReference {
 
 function without(problem: ReferenceProblem): ResolvedReference {
   return { references: [], problems: [problem] }
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text)
 }

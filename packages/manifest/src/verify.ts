@@ -1,20 +1,89 @@
+import { checkAgentFormat } from './agent-format-check.ts'
 import { parseDocument } from './document.ts'
-import { type Finding, type Mode, placeProblems } from './finding.ts'
+import { type Finding, type Mode, type Problem, placeProblems } from './finding.ts'
+import { detectFormat, type Format } from './format.ts'
 import { checkManifest, type EnvironmentLookup } from './manifest-check.ts'
 
-export type VerifyOptions = { mode?: Mode; environment?: EnvironmentLookup }
+export type VerifyOptions = {
+  mode?: Mode
+  /** With it, references to variables that are not set are found too. */
+  environment?: EnvironmentLookup
+}
 
 export type Report = {
+  format: Format | undefined
+  /** What the document is, in words, such as "Matrix manifest v1, 3 servers, 21 tools". */
+  summary: string
   findings: Finding[]
   /** The document, where it could be read. */
   value: unknown
 }
 
-/** Everything that can be found in a document without starting a server. */
+/** Everything that can be found in a document of any known format without starting a server. */
 export function verifyDocument(bytes: Uint8Array, { mode = 'default', environment }: VerifyOptions = {}): Report {
   const { source, value, findings } = parseDocument(bytes)
-  if (value === undefined) return { value, findings }
+  if (value === undefined) return { format: undefined, summary: 'not readable', value, findings }
 
-  const { problems } = checkManifest(value, environment)
-  return { value, findings: placeProblems(problems, source, mode) }
+  const format = detectFormat(value)
+  const problems = format ? checkers[format](value, environment) : [unknownFormat]
+  return {
+    format,
+    summary: format ? summaries[format](value) : 'of no known format',
+    value,
+    findings: placeProblems(problems, source, mode),
+  }
+}
+
+const checkers: Record<Format, (value: unknown, environment?: EnvironmentLookup) => Problem[]> = {
+  matrix: (value, environment) => checkManifest(value, environment).problems,
+  'agent-format': (value) => checkAgentFormat(value).problems,
+  gpars: () => [],
+  lock: () => [],
+  'mcp-client': importOnly('an MCP client’s settings'),
+  vscode: importOnly('settings of VS Code'),
+  registry: importOnly('a registry entry'),
+  mcpb: importOnly('the manifest of an MCP bundle'),
+}
+
+const summaries: Record<Format, (value: unknown) => string> = {
+  matrix: (value) => `Matrix manifest v1, ${serverCounts(value)}`,
+  'agent-format': () => 'Agent Format',
+  gpars: () => 'GPARS capability manifest',
+  lock: (value) => `Matrix lock, ${serverCounts((value as { manifest?: unknown }).manifest)}`,
+  'mcp-client': () => 'MCP client settings',
+  vscode: () => 'VS Code MCP settings',
+  registry: () => 'MCP registry entry',
+  mcpb: () => 'MCP bundle manifest',
+}
+
+const unknownFormat: Problem = {
+  rule: 'MX001',
+  path: [],
+  message: 'This is JSON, but not of any format that Matrix knows.',
+  fix: 'A Matrix manifest has "schema_version", "agent", "allowed_side_effects" and "servers".',
+}
+
+function importOnly(kind: string): () => Problem[] {
+  return () => [
+    {
+      rule: 'MX001',
+      path: [],
+      message: `This is ${kind}, not a manifest.`,
+      fix: 'Turn it into one with `matrix import`, then verify that.',
+    },
+  ]
+}
+
+function serverCounts(value: unknown): string {
+  const servers = (value as { servers?: unknown } | undefined)?.servers
+  if (!Array.isArray(servers)) return 'no servers'
+  const tools = servers.reduce<number>(
+    (sum, server) => sum + (Array.isArray(server?.tools) ? server.tools.length : 0),
+    0,
+  )
+  return `${counted(servers.length, 'server')}, ${counted(tools, 'tool')}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -13,8 +13,11 @@ test('a quiet child hands back its exit code and everything it printed', async (
   expect(output).toContain('err\n')
 })
 
-test('a command that cannot be started is an error with its name', async () => {
-  await expect(runChild('no-such-command', [], { cwd: root })).rejects.toThrow('no-such-command')
+test('a command that cannot be started is a failure that names it', async () => {
+  expect(await runChild('no-such-command', [], { cwd: root })).toEqual({
+    code: 127,
+    output: 'no-such-command cannot be started: spawn no-such-command ENOENT',
+  })
 })
 
 test('told to end, it first ends the child and what the child has started', async () => {

@@ -1,0 +1,97 @@
+import { type Mode, manifestDigest, type Report, verifyDocument } from '@matrix/manifest'
+import { printableLine } from '@matrix/protocol'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { findInputs, type InputPath, readInput } from '../input-file.ts'
+import { countSeverity, type FileReport } from '../report.ts'
+import { print, printError, printJson } from '../terminal.ts'
+
+export type VerifyOptions = {
+  offline?: boolean
+  strict?: boolean
+  bootstrap?: boolean
+  checkEnv?: boolean
+  json?: boolean
+  sarif?: boolean
+  github?: boolean
+}
+
+const staticOnly = 'Static check only: no server was started, so tool lists and package bytes are not verified.'
+
+/** Checks every file and says what it found in the form that was asked for. */
+export async function verify(patterns: string[], options: VerifyOptions): Promise<ExitCode> {
+  const inputs = await findInputs(patterns)
+  const reports: FileReport[] = []
+  let skipped = 0
+  for (const input of inputs) {
+    const report = await verifyInput(input, options)
+    if (report) reports.push(report)
+    else skipped += 1
+  }
+  await present(reports, skipped, options)
+
+  if (countSeverity(reports, 'error') > 0) return exitCode.findings
+  if (reports.length === 0 || !options.offline) return exitCode.unverified
+  return exitCode.ok
+}
+
+async function verifyInput({ path, isFound }: InputPath, options: VerifyOptions): Promise<FileReport | undefined> {
+  const bytes = await readInput(path)
+  const report = verifyDocument(bytes, {
+    mode: modeOf(options),
+    ...(options.checkEnv && { environment: (name: string) => process.env[name] !== undefined }),
+  })
+  // A directory holds other JSON too; only what was named must be ours.
+  if (isFound && report.format === undefined && report.value !== undefined) return undefined
+  return { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
+}
+
+function modeOf({ strict, bootstrap }: VerifyOptions): Mode {
+  return strict ? 'strict' : bootstrap ? 'bootstrap' : 'default'
+}
+
+async function present(reports: FileReport[], skipped: number, options: VerifyOptions): Promise<void> {
+  if (options.sarif) return printJson((await import('../sarif-report.ts')).formatSarif(reports))
+  if (options.json) return printJson(jsonReport(reports, skipped, options))
+
+  const closing = closingLine(reports, skipped, options)
+  if (!options.github) return print((await import('../text-report.ts')).formatTextReport(reports, closing))
+  process.stdout.write((await import('../github-report.ts')).formatGithubReport(reports))
+  printError(closing)
+}
+
+function closingLine(reports: FileReport[], skipped: number, { offline }: VerifyOptions): string {
+  const others = skipped > 0 ? ` ${skipped} other JSON ${skipped === 1 ? 'file' : 'files'} passed over.` : ''
+  if (reports.length === 0) return `Nothing to verify was found.${others}`
+  const live = offline ? staticOnly : `${staticOnly} Pass --offline to accept that.`
+  return `${live}${others}`
+}
+
+function jsonReport(reports: FileReport[], skipped: number, { offline = false }: VerifyOptions): object {
+  const count = {
+    errors: countSeverity(reports, 'error'),
+    warnings: countSeverity(reports, 'warning'),
+    notes: countSeverity(reports, 'note'),
+  }
+  return {
+    ok: count.errors === 0 && reports.length > 0,
+    verified: 'static',
+    offline,
+    ...count,
+    skipped,
+    files: reports.map(({ file, format, summary, value, findings }) => ({
+      file: printableLine(file),
+      format,
+      summary,
+      digest: value === undefined ? undefined : digestOf(value),
+      findings,
+    })),
+  }
+}
+
+function digestOf(value: Report['value']): string | undefined {
+  try {
+    return manifestDigest(value)
+  } catch {
+    return undefined // Nothing that findings do not say already: a value without a canonical form.
+  }
+}

@@ -1,0 +1,16 @@
+import type { MatrixError } from '@matrix/protocol'
+
+/** What the shell is told. Scripts and CI rely on these five. */
+export const exitCode = { ok: 0, findings: 1, usage: 2, toolError: 3, unverified: 4 } as const
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
+
+const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
+  PACKAGE_UNAVAILABLE: exitCode.unverified,
+  SERVER_UNAVAILABLE: exitCode.unverified,
+  DOCUMENT_INVALID: exitCode.findings,
+}
+
+export function exitCodeOf(error: MatrixError): ExitCode {
+  return byError[error.code] ?? exitCode.usage
+}

@@ -1,0 +1,104 @@
+import { constants, type Dirent } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MAX_DOCUMENT_BYTES } from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
+
+/** A file to look at. One that was found in a directory may turn out to be none of ours. */
+export type InputPath = { path: string; isFound: boolean }
+
+const skippedDirectories = new Set(['node_modules', '.git', 'dist', 'fixtures'])
+
+/** Files as named, directories searched for JSON and skills, globs matched; in a stable order, each once. */
+export async function findInputs(patterns: readonly string[]): Promise<InputPath[]> {
+  const inputs = new Map<string, InputPath>()
+  for (const pattern of patterns)
+    for (const input of await expand(pattern)) if (!inputs.has(input.path)) inputs.set(input.path, input)
+  return [...inputs.values()]
+}
+
+async function expand(pattern: string): Promise<InputPath[]> {
+  if (pattern === '-') return [{ path: '-', isFound: false }]
+  const found = await stat(pattern).catch(() => undefined)
+  if (found?.isDirectory()) return searchDirectory(pattern)
+  if (found || !/[*?{}[\]!]/.test(pattern)) return [{ path: pattern, isFound: false }]
+
+  const { glob } = await import('tinyglobby')
+  const paths = (await glob(pattern, { dot: true, expandDirectories: false })).sort()
+  if (paths.length === 0)
+    throw new MatrixError('DOCUMENT_UNREADABLE', `Nothing matches ${pattern}.`, {
+      hint: 'Check the pattern; quote it so that the shell leaves it alone.',
+    })
+  return paths.map((path) => ({ path, isFound: true }))
+}
+
+async function searchDirectory(directory: string): Promise<InputPath[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((cause) => {
+    throw unreadable(directory, cause)
+  })
+  const sorted = entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const nested = await Promise.all(sorted.map((entry) => searchEntry(directory, entry)))
+  return nested.flat()
+}
+
+async function searchEntry(directory: string, entry: Dirent): Promise<InputPath[]> {
+  const path = join(directory, entry.name)
+  if (entry.isDirectory()) return skippedDirectories.has(entry.name) ? [] : searchDirectory(path)
+  return entry.isFile() && /\.(?:json|mtx)$/.test(entry.name) ? [{ path, isFound: true }] : []
+}
+
+/** The bytes of a regular file of sane size, or an error that says why not; never waits on a pipe or device. */
+export async function readInput(path: string, limit = MAX_DOCUMENT_BYTES): Promise<Buffer> {
+  if (path === '-') return readStandardInput(limit)
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause) => {
+    throw unreadable(path, cause)
+  })
+  try {
+    await assertReadable(path, handle, limit)
+    return await handle.readFile()
+  } catch (cause) {
+    throw cause instanceof MatrixError ? cause : unreadable(path, cause as NodeJS.ErrnoException)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function assertReadable(path: string, handle: FileHandle, limit: number): Promise<void> {
+  const found = await handle.stat()
+  if (found.isDirectory()) throw new MatrixError('DOCUMENT_UNREADABLE', `${path} is a directory.`)
+  if (!found.isFile()) throw new MatrixError('DOCUMENT_UNREADABLE', `${path} is not a regular file.`)
+  if (found.size > limit) throw tooLarge(path, found.size, limit)
+}
+
+async function readStandardInput(limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of process.stdin) {
+    size += chunk.length
+    if (size > limit) throw tooLarge('Standard input', size, limit)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function tooLarge(path: string, size: number, limit: number): MatrixError {
+  return new MatrixError('DOCUMENT_UNREADABLE', `${path} has ${size} bytes; at most ${limit} are read.`)
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by you',
+  EPERM: 'may not be read by you',
+  ENOTDIR: 'does not exist',
+  ELOOP: 'is a symbolic link that leads back to itself',
+  ENXIO: 'is not a regular file',
+  ENAMETOOLONG: 'has a name that is too long',
+}
+
+function unreadable(path: string, cause: NodeJS.ErrnoException): MatrixError {
+  return new MatrixError(
+    'DOCUMENT_UNREADABLE',
+    `${path} ${reasons[cause.code ?? ''] ?? `cannot be read (${cause.code ?? cause.message})`}.`,
+    { cause },
+  )
+}

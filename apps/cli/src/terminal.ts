@@ -1,0 +1,31 @@
+import { hasHiddenCharacters } from '@matrix/protocol'
+import picocolors from 'picocolors'
+
+type Stream = NodeJS.WriteStream
+
+/** Colours only for a person at a terminal: never into a file, a pipe or a CI log. */
+export function colorsFor(stream: Stream): ReturnType<typeof picocolors.createColors> {
+  const { NO_COLOR, TERM } = process.env
+  return picocolors.createColors(Boolean(stream.isTTY) && !NO_COLOR && TERM !== 'dumb')
+}
+
+export function print(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+export function printError(text: string): void {
+  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+/** JSON with nothing in it that a terminal would obey: hidden characters are escaped, which changes nothing for a parser. */
+export function printJson(value: unknown): void {
+  print(
+    JSON.stringify(value, null, 2).replace(/[^\n\x20-\x7E]+/g, (run) =>
+      hasHiddenCharacters(run) ? escapeUnits(run) : run,
+    ),
+  )
+}
+
+function escapeUnits(text: string): string {
+  return text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,68 @@
+import type { Finding } from '@matrix/manifest'
+import { printableLine } from '@matrix/protocol'
+import { countSeverity, type FileReport } from './report.ts'
+import { colorsFor } from './terminal.ts'
+
+type Colors = ReturnType<typeof colorsFor>
+
+/** Findings for a person: what, where in their file, and what to do. */
+export function formatTextReport(reports: readonly FileReport[], closing: string): string {
+  const colors = colorsFor(process.stdout)
+  const files = reports.map((report) => formatFile(report, colors))
+  return `${files.join('\n')}\n${formatTotals(reports, colors)} ${colors.dim(closing)}\n`
+}
+
+function formatFile({ file, summary, text, findings }: FileReport, colors: Colors): string {
+  const failed = findings.some(({ severity }) => severity === 'error')
+  const mark = failed ? colors.red('✘') : colors.green('✔')
+  const head = `${mark} ${colors.bold(printableLine(file))}  ${colors.dim(printableLine(summary))}`
+  const lines = text.split('\n')
+  return [head, ...findings.map((finding) => formatFinding(finding, file, lines, colors))].join('\n')
+}
+
+function formatFinding(finding: Finding, file: string, lines: readonly string[], colors: Colors): string {
+  const paint = { error: colors.red, warning: colors.yellow, note: colors.cyan }[finding.severity]
+  const name = finding.locked ? `${finding.rule} (${finding.locked})` : finding.rule
+  const place = `${printableLine(file)}:${finding.line}:${finding.column}`
+  return [
+    `\n  ${paint(finding.severity)} ${colors.bold(name)}  ${printableLine(finding.message)}`,
+    colors.dim(`    at ${place}`),
+    ...formatFrame(finding, lines[finding.line - 1] ?? '', colors),
+    `    ${colors.green('fix:')} ${printableLine(finding.fix)}\n`,
+  ].join('\n')
+}
+
+const frameWidth = 100
+
+function formatFrame(
+  { line, column, endLine, endColumn, severity }: Finding,
+  source: string,
+  colors: Colors,
+): string[] {
+  if (source.trim() === '' || severity === 'note') return []
+  // A minified file is one long line: show the stretch around the finding.
+  const start = column > frameWidth - 20 ? column - 21 : 0
+  const end = endLine === line ? Math.max(endColumn, column + 1) : source.length + 1
+  const before = printableLine(source.slice(start, column - 1))
+  const marked = printableLine(source.slice(column - 1, Math.min(end - 1, start + frameWidth)))
+  const after = printableLine(source.slice(end - 1, start + frameWidth))
+  const gutter = String(line)
+  const pointer = `${' '.repeat(before.length)}${'^'.repeat(Math.max(1, marked.length))}`
+  return [
+    `    ${colors.dim(`${gutter} │`)} ${before}${marked}${after}`,
+    `    ${colors.dim(`${' '.repeat(gutter.length)} │`)} ${colors.red(pointer)}`,
+  ]
+}
+
+function formatTotals(reports: readonly FileReport[], colors: Colors): string {
+  const errors = countSeverity(reports, 'error')
+  const warnings = countSeverity(reports, 'warning')
+  const files = `${reports.length} ${plural('file', reports.length)} checked`
+  if (errors + warnings === 0) return `${colors.green(`${files}, nothing wrong.`)}`
+  const paint = errors > 0 ? colors.red : colors.yellow
+  return paint(`${files}: ${errors} ${plural('error', errors)}, ${warnings} ${plural('warning', warnings)}.`)
+}
+
+function plural(word: string, count: number): string {
+  return count === 1 ? word : `${word}s`
+}

@@ -1,0 +1,59 @@
+import { isRecord, type JsonRecord, own, ownText } from './json-record.ts'
+
+/** The kinds of document that describe agents or MCP servers and that Matrix can read. */
+export type Format = 'matrix' | 'lock' | 'agent-format' | 'gpars' | 'mcp-client' | 'vscode' | 'registry' | 'mcpb'
+
+/** What kind of document this is, by its shape alone: file names differ between machines, keys do not. */
+export function detectFormat(value: unknown): Format | undefined {
+  if (!isRecord(value)) return undefined
+  return shapes.find(([, hasShape]) => hasShape(value))?.[0]
+}
+
+/** `{ server, _meta }` as the API of a registry answers, instead of the bare `server.json`. */
+export function isRegistryAnswer(value: unknown): boolean {
+  return isRecord(own(value, 'server')) && isServerJson(own(value, 'server'))
+}
+
+// In this order: a document that is malformed in one place should still be recognised by another.
+const shapes: readonly [Format, (value: JsonRecord) => boolean][] = [
+  ['lock', (value) => has(value, 'lock_version')],
+  ['matrix', (value) => has(value, 'schema_version') || has(value, 'allowed_side_effects')],
+  ['mcpb', (value) => isRecord(own(value, 'server')) && (has(value, 'manifest_version') || has(value, 'dxt_version'))],
+  ['agent-format', isAgentFormat],
+  ['mcp-client', (value) => has(value, 'mcpServers')],
+  ['vscode', (value) => isRecord(own(value, 'servers')) || isRecord(own(own(value, 'mcp'), 'servers'))],
+  ['gpars', isGpars],
+  ['registry', (value) => isServerJson(value) || isRegistryAnswer(value) || registryList(value).length > 0],
+  // Last, because a registry's list of answers and a catalogue of servers also have this key.
+  ['matrix', (value) => Array.isArray(own(value, 'servers')) && !has(value, 'catalog_version')],
+]
+
+const agentKeys = ['toolsSettings', 'toolAliases', 'resources', 'hooks', 'prompt', 'useLegacyMcpJson', 'includeMcpJson']
+
+function isAgentFormat(value: JsonRecord): boolean {
+  const listsTools = Array.isArray(own(value, 'tools')) || has(value, 'allowedTools')
+  if (has(value, 'mcpServers') && listsTools) return true
+  return typeof own(value, 'name') === 'string' && (listsTools || agentKeys.some((key) => has(value, key)))
+}
+
+function isGpars(value: JsonRecord): boolean {
+  if (has(value, 'required_mcp_servers') || has(value, 'optional_mcp_servers')) return true
+  return has(value, 'id') && has(value, 'capabilities')
+}
+
+function isServerJson(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  if (ownText(value, '$schema')?.endsWith('/server.schema.json')) return true
+  const lists = [own(value, 'packages'), own(value, 'remotes')].filter((list) => list !== undefined)
+  return has(value, 'name') && lists.length > 0 && lists.every((list) => Array.isArray(list) && list.every(isRecord))
+}
+
+/** The answers in one page of a registry's list. */
+function registryList(value: JsonRecord): unknown[] {
+  const servers = own(value, 'servers')
+  return Array.isArray(servers) ? servers.filter(isRegistryAnswer) : []
+}
+
+function has(value: JsonRecord, key: string): boolean {
+  return Object.hasOwn(value, key)
+}
