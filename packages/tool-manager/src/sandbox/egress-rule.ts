@@ -34,12 +34,11 @@ export function isSame(a: Destination, b: Destination): boolean {
 
 /** Whether an address is of the public internet: not this machine, not the network around it, not a cloud's metadata. */
 export function isPublic(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return isPublic(mapped)
   const family = isIP(address)
   return family !== 0 && !inner.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
 
+// An IPv4 rule also finds the address in its IPv6 dress.
 const inner = new BlockList()
 for (const [address, bits] of [
   ['0.0.0.0', 8],
@@ -56,7 +55,6 @@ for (const [address, bits] of [
   inner.addSubnet(address, bits, 'ipv4')
 for (const [address, bits] of [
   ['::', 96],
-  ['::ffff:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],

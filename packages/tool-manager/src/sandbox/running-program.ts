@@ -22,6 +22,7 @@ const GRACE_MS = 2000
 /** Waits until a detached child runs. Its process group is what `stop` ends. */
 export async function followChild(child: ChildProcess, isBoxed: boolean): Promise<RunningProgram> {
   const { stdin, stdout, stderr } = child
+  stdin?.on('error', () => {})
   const exited = new Promise<Exit>((done) => child.once('exit', (code, signal) => done({ code, signal })))
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
@@ -33,8 +34,6 @@ export async function followChild(child: ChildProcess, isBoxed: boolean): Promis
   })
   const { pid } = child
   if (!stdin || !stdout || !stderr || pid === undefined) throw new TypeError('A followed child needs pipes.')
-  // A program that ends early closes its pipes while something is still being written to them.
-  for (const stream of child.stdio) stream?.on('error', () => {})
 
   return {
     pid,
