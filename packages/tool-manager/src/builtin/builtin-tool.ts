@@ -7,8 +7,8 @@ import type { ShellSession } from './shell-session.ts'
 /** What the built-in tools of one agent share between calls. */
 export type ToolHost = Tree & { shell: ShellSession }
 
-/** One call: its cancellation, and a way to say how far it is. */
-export type ToolCall = { signal: AbortSignal; report(message: string): void }
+/** One call: its cancellation, and a way to say how far it is, if somebody wants to know. */
+export type ToolCall = { signal: AbortSignal; report: ((message: string) => void) | undefined }
 
 /** One built-in tool. Its class is what a manifest declares for it. */
 export type BuiltinTool<Input extends z.ZodObject = z.ZodObject> = {

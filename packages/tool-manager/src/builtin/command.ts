@@ -27,7 +27,7 @@ export type CommandOptions = {
   onOutput?: ((chunk: Buffer) => void) | undefined
 }
 
-const KILL_AFTER_MS = 2000
+const KILL_AFTER_MS = 1000
 const DRAIN_MS = 200
 
 /** Both outputs into one pipe, in order; and at the end the folder, on a channel of its own. */

@@ -5,7 +5,7 @@ import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { BOXED } from '../sandbox/bubblewrap.ts'
-import type { BuiltinTool, ToolHost } from './builtin-tool.ts'
+import type { BuiltinTool, ToolCall, ToolHost } from './builtin-tool.ts'
 import { editFileTool, listFilesTool, readFileTool, searchTool, writeFileTool } from './file-tools.ts'
 import { findRipgrep } from './ripgrep.ts'
 import { openShell } from './shell-session.ts'
@@ -63,18 +63,20 @@ async function callTool(
   input: object,
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> {
-  const progressToken = mcpReq._meta?.progressToken
-  let progress = 0
-  const report = (message: string) => {
-    if (progressToken === undefined) return
-    progress += 1
-    const params = { progressToken, progress, message }
-    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
-  }
   try {
-    return await tool.run(host, { ...input }, { signal: mcpReq.signal, report })
+    return await tool.run(host, { ...input }, { signal: mcpReq.signal, report: reporterOf(mcpReq) })
   } catch (error) {
     return { content: [{ type: 'text', text: explain(error) }], isError: true }
+  }
+}
+
+function reporterOf({ _meta, notify }: ServerContext['mcpReq']): ToolCall['report'] {
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (message) => {
+    progress += 1
+    notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {})
   }
 }
 

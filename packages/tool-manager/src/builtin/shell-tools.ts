@@ -22,9 +22,9 @@ export const bashTool = builtinTool({
       const { id } = await shell.start(command)
       return answer(`Started in the background as ${id}.`)
     }
-    const progress = throttle(report)
-    const result = await shell.run(command, { timeoutMs: timeout_ms, signal, onOutput: progress.add })
-    progress.close()
+    const progress = report && throttle(report)
+    const result = await shell.run(command, { timeoutMs: timeout_ms, signal, onOutput: progress?.add })
+    progress?.close()
     const text = [result.output.trimEnd(), ...notesOf(result, timeout_ms, showPath(workspace, result.cwd))]
     return { ...answer(text.filter((part) => part !== '').join('\n')), isError: result.stopped !== undefined }
   },
