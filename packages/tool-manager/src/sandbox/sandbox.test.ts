@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { BoxLaunch } from './box.ts'
-import { resolveIdentity } from './identity.ts'
+import { isReachable, resolveIdentity } from './identity.ts'
 import { openSandbox } from './sandbox.ts'
 import { checkSandbox, type SandboxStatus } from './self-test.ts'
 
@@ -102,12 +102,27 @@ rootTest('case 15: where user namespaces are forbidden nothing is started, and t
   expect(stdout).toBe('SANDBOX_UNAVAILABLE sudo sysctl -w user.max_user_namespaces=15000\n'.repeat(2))
 })
 
-rootTest('an ordinary user has the same box', async () => {
+const ordinary = { uid: 54321, gid: 54321 }
+
+const reachableTest = test.runIf(
+  status.available && process.getuid?.() === 0 && isReachable(process.execPath, ordinary),
+)
+
+reachableTest('an ordinary user has the same box', async () => {
   const main = await bundle(`
     import { checkSandbox } from './self-test.ts'
     console.log(JSON.stringify({ uid: process.getuid(), ...(await checkSandbox()) }))
   `)
-  const user = ['--reuid', '54321', '--regid', '54321', '--clear-groups', '--', process.execPath, main]
+  const user = [
+    '--reuid',
+    `${ordinary.uid}`,
+    '--regid',
+    `${ordinary.gid}`,
+    '--clear-groups',
+    '--',
+    process.execPath,
+    main,
+  ]
   const { stdout } = await run('setpriv', user, { env: { HOME: '/nonexistent' } })
   const found: SandboxStatus & { uid: number } = JSON.parse(stdout)
 
