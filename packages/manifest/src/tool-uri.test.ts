@@ -1,5 +1,6 @@
 import { MatrixError } from '@matrix/protocol'
 import fc from 'fast-check'
+import parseVersion from 'semver/functions/parse.js'
 import { expect, test } from 'vitest'
 import { formatToolUri, isAlias, isExactVersion, isPin, parseToolUri, type ToolUri } from './tool-uri.ts'
 
@@ -116,6 +117,15 @@ function toolUri(): fc.Arbitrary<ToolUri> {
   })
 }
 
+test('what is one exact version is what Semantic Versioning says it is', () => {
+  const almost = fc.stringMatching(/^[0-2]{1,2}\.[0-2]{1,2}\.[0-2]{1,2}([-+][0-2a.+-]{0,6})?$/)
+
+  fc.assert(
+    fc.property(almost, (text) => isExactVersion(text) === (parseVersion(text) !== null)),
+    { numRuns: 2000 },
+  )
+})
+
 function version(): fc.Arbitrary<string> {
   const numbers = fc.tuple(fc.nat(), fc.nat(), fc.nat()).map((parts) => parts.join('.'))
   return fc
@@ -129,5 +139,9 @@ function nearlyToolUri(): fc.Arbitrary<string> {
   const bent = fc
     .tuple(good, fc.nat(), fc.constantFrom('', ' ', '\n', '/', '@', '_', '__', '+', 'é', '\u0000'), fc.nat(1))
     .map(([text, at, put, lost]) => text.slice(0, at % text.length) + put + text.slice((at % text.length) + lost))
-  return fc.oneof(good, bent, fc.string({ unit: 'binary' }))
+  return fc.oneof(
+    good,
+    bent,
+    fc.string({ unit: fc.constantFrom('a', '/', '@', ':', '.', '\n', 'é', '\u0000', '\u{1F600}', '\ud800') }),
+  )
 }
