@@ -81,7 +81,7 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
   const pipes = child.stdio as (Writable | null)[]
   // One that ends early closes its pipes while something is still being written to them.
   for (const pipe of pipes) pipe?.on('error', () => {})
-  pipes[ARGUMENTS_FD]?.end(args.map((argument) => `${argument}\0`).join(''))
+  pipes[ARGUMENTS_FD]?.end(args)
   pipes[FILTER_FD]?.end(formatFilter(plan.filter, getMachine()))
   pipes[BRIDGE_FD]?.end(egressBridge)
   return child

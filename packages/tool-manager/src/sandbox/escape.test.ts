@@ -309,7 +309,17 @@ boxedTest('a box that is given a folder which holds the whole system is refused'
     program: process.execPath,
     policy: { sideEffects: ['read'], worktree: path },
   })
-  for (const path of ['/', '/usr', '/etc', 'relative', join(folder, 'missing')])
+  for (const path of [
+    '/',
+    '/usr',
+    '/etc',
+    '/home',
+    '/root',
+    '/proc/self',
+    '/sys/kernel',
+    'relative',
+    join(folder, 'missing'),
+  ])
     await expect(spawnBoxed(launch(path), context())).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
 })
 

@@ -156,7 +156,8 @@ test('turned off, programs run without a box and the status says so', async () =
 test('without a box, a program still gets only the environment it is given', async () => {
   process.env.MATRIX_TEST_CANARY = 'canary'
   const sandbox = await openSandbox({ mode: 'off' })
-  const running = await sandbox.spawn(hello('process.stdout.write(Object.keys(process.env).sort().join())'))
+  const launch = hello('process.stdout.write(Object.keys(process.env).sort().join())')
+  const running = await sandbox.spawn({ ...launch, env: { MATRIX_BOXED: '1' } })
 
   expect(await textOf(running.stdout)).toBe('HOME,LANG,PATH')
   delete process.env.MATRIX_TEST_CANARY
@@ -169,6 +170,15 @@ boxedTest('a program that closes with its input ends by itself; one that does no
 
   expect(await polite.stop()).toEqual({ code: 0, signal: null })
   expect(await stubborn.stop(200)).toEqual({ code: null, signal: 'SIGKILL' })
+})
+
+boxedTest('a NUL in the environment adds no argument to the box', async () => {
+  const sandbox = await openSandbox({ mode: 'required' })
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, 'canary')
+  const env = { HARMLESS: `value\0--ro-bind\0${secret}\0${secret}` }
+
+  await expect(sandbox.spawn({ ...hello(), env })).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
 })
 
 boxedTest('a list of hosts for a program that is not Node needs shell, and says so', async () => {
