@@ -12,11 +12,14 @@ export const errors = {
   TOOL_UNKNOWN: { status: 404, hint: 'Use a tool that the manifest declares.' },
   TOOL_AMBIGUOUS: { status: 409, hint: 'Name the tool by its full matrix:// URI.' },
   TOOL_DRIFT: { status: 409, hint: 'Compare with matrix diff, then lock again if the change is wanted.' },
+  TOOL_FAILED: { status: 422, hint: 'Change the arguments as the message says, then call again.' },
   AUTHORIZATION_DENIED: {
     status: 403,
     hint: 'Do not repeat the call; ask the person in charge or choose another way.',
   },
   SERVER_UNAVAILABLE: { status: 503, hint: 'Go on without this server, or try again later.' },
+  SANDBOX_UNAVAILABLE: { status: 503, hint: 'Run matrix doctor: it names the one command that brings the sandbox.' },
+  SANDBOX_REFUSED: { status: 422, hint: 'Change the path, host or program that is named; nothing was started.' },
   PACKAGE_UNAVAILABLE: { status: 503, hint: 'Check the name, the version and the network.' },
   SESSION_CORRUPT: {
     status: 500,

@@ -1,0 +1,152 @@
+import { existsSync, statSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type EgressDecision, type EgressProxy, openEgress } from './egress-proxy.ts'
+import { isPublic, parseHost } from './egress-rule.ts'
+
+let upstream: Server
+let port: number
+let proxy: EgressProxy
+let decisions: EgressDecision[]
+const names: Record<string, string[]> = {}
+
+beforeEach(async () => {
+  decisions = []
+  upstream = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).end('hello from upstream'))
+  await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
+  port = (upstream.address() as AddressInfo).port
+  proxy = await openEgress({
+    hosts: ['api.example.com', `local.example.com:${port}`, `127.0.0.1:${port}`, `inner.example.com:${port}`],
+    onDecision: (decision) => decisions.push(decision),
+    resolve: async (host) => names[host] ?? [],
+  })
+  Object.assign(names, {
+    'api.example.com': ['127.0.0.1'],
+    'local.example.com': ['10.1.2.3', '127.0.0.1'],
+    'inner.example.com': ['169.254.169.254'],
+  })
+})
+
+afterEach(async () => {
+  await proxy.close()
+  upstream.close()
+})
+
+test('a listed destination is reached, and the decision is told', async () => {
+  const answer = await ask(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: x\r\n\r\n`)
+
+  expect(answer).toBe('HTTP/1.1 200 Connection Established\r\n\r\nhello from upstream')
+  expect(decisions).toEqual([
+    { asked: `CONNECT 127.0.0.1:${port} HTTP/1.1`, allowed: true, reason: 'The destination is in the list.' },
+  ])
+})
+
+test('all that the host says arrives, also after the client has said its last word', async () => {
+  const size = 20_000_000
+  upstream.removeAllListeners('connection').on('connection', (socket) => {
+    socket.on('error', () => {}).on('end', () => socket.end(Buffer.alloc(size, 'x')))
+    socket.resume()
+  })
+  const socket = connect({ path: proxy.socket, allowHalfOpen: true })
+  socket.end(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)
+  let received = 0
+  for await (const chunk of socket) {
+    received += chunk.length
+    if (received < 1_000_000) await sleep(5)
+  }
+
+  expect(received).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
+})
+
+test('a name that leads to an inner address is reached only where that address is listed too', async () => {
+  expect(await ask(`CONNECT local.example.com:${port} HTTP/1.1\r\n\r\n`)).toContain('hello from upstream')
+})
+
+test.each([
+  ['another host', () => 'other.example.com:443', 403],
+  ['another port', () => 'api.example.com:22', 403],
+  ['a name that leads to the loopback', () => 'api.example.com:443', 403],
+  ['a name that leads to the metadata of a cloud', () => `inner.example.com:${port}`, 403],
+  ['a trailing dot', () => 'api.example.com.:443', 400],
+  ['upper case', () => 'API.example.com:443', 400],
+  ['a user before the host', () => 'user@api.example.com:443', 400],
+  ['an allowed name in front of another', () => 'api.example.com:443@evil.example:443', 400],
+  ['NUL', () => 'api.example.com\0.evil.example:443', 400],
+  ['a percent sign', () => 'api.example.com%2eevil.example:443', 400],
+  ['a space', () => 'api.example.com .evil.example:443', 400],
+  ['an address in decimal', () => `2130706433:${port}`, 400],
+  ['an address in hex', () => `0x7f000001:${port}`, 400],
+  ['an address in octal', () => `0177.0.0.1:${port}`, 400],
+  ['a short address', () => `127.1:${port}`, 400],
+  ['an IPv4 address dressed as IPv6', () => `[::ffff:127.0.0.1]:${port}`, 403],
+  ['an IPv6 loopback', () => `[::1]:${port}`, 403],
+  ['a zone', () => `[fe80::1%lo]:${port}`, 400],
+  ['no port', () => 'api.example.com', 400],
+  ['port 0', () => 'api.example.com:0', 400],
+  ['a port beyond all ports', () => 'api.example.com:65979', 400],
+  ['a port with a sign', () => 'api.example.com:+443', 400],
+  ['a look-alike letter', () => 'аpi.example.com:443', 400],
+])('case 17: %s is refused and told', async (_, target, status) => {
+  const answer = await ask(`CONNECT ${target()} HTTP/1.1\r\n\r\n`)
+
+  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(decisions).toHaveLength(1)
+  expect(decisions[0]).toMatchObject({ allowed: false })
+})
+
+test('case 17: only CONNECT is served, and only in the form of HTTP/1', async () => {
+  expect(await ask(`GET http://127.0.0.1:${port}/ HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /)
+  expect(await ask(`CONNECT 127.0.0.1:${port} HTTP/2\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /)
+  expect(await ask(`CONNECT 127.0.0.1:${port}\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test('a request without end is cut off', async () => {
+  expect(await ask(`CONNECT ${'a'.repeat(20_000)}`)).toBe('')
+})
+
+test('the socket is open to its owner alone and goes with the proxy', async () => {
+  expect(statSync(proxy.socket).mode & 0o777).toBe(0o600)
+  await proxy.close()
+  expect(existsSync(proxy.socket)).toBe(false)
+  proxy = await openEgress({ hosts: [] })
+})
+
+test('a host is written plainly, with 443 where no port is given', () => {
+  expect(parseHost('api.example.com')).toEqual({ host: 'api.example.com', port: 443 })
+  expect(parseHost('[2001:db8::1]:8443')).toEqual({ host: '2001:db8::1', port: 8443 })
+  for (const text of ['*.example.com', 'https://example.com', 'Example.com', '', 'a b', '127.1', 'example.com:99999'])
+    expect(() => parseHost(text)).toThrow(expect.objectContaining({ code: 'SANDBOX_REFUSED' }))
+})
+
+test('an address of this machine, of the network around it or of a cloud’s metadata is not public', () => {
+  const inner = ['127.0.0.1', '10.0.0.1', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0']
+  const inner6 = [
+    '::1',
+    '::',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:10.0.0.1',
+    '::ffff:7f00:1',
+    '64:ff9b::a00:1',
+    '2002:7f00:1::',
+  ]
+  for (const address of [...inner, ...inner6, 'nonsense'])
+    expect([address, isPublic(address)]).toEqual([address, false])
+  for (const address of ['1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8'])
+    expect([address, isPublic(address)]).toEqual([address, true])
+})
+
+/** Says something to the proxy and hands back all that it answers. */
+function ask(text: string): Promise<string> {
+  return new Promise((done) => {
+    const socket = connect(proxy.socket)
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => done(answer))
+    socket.write(Buffer.from(text))
+  })
+}
