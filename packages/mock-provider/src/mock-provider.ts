@@ -12,7 +12,7 @@ import { openScript, type Script } from './script.ts'
 /** A request as it arrived, for tests that look closer than an assertion can. */
 export type SeenRequest = {
   path: string
-  headers: IncomingMessage['headers']
+  headers: Record<string, string | string[] | undefined>
   body: string
   conversation: string | undefined
 }

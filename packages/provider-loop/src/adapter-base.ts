@@ -96,13 +96,13 @@ export async function* withOwnSignal<Item, Result>(
 }
 
 /** The start of a request body, up to and including the bracket that opens the list of messages. */
-export function openBody(fields: object, list: string): Buffer {
+export function openBody(fields: object, list: string): Uint8Array {
   const text = JSON.stringify({ ...fields, [list]: [] })
   return Buffer.from(text.slice(0, -']}'.length))
 }
 
 /** The end of a request body: the messages that are new, and what comes after the list. */
-export function closeBody(open: string, fields: object): Buffer {
+export function closeBody(open: string, fields: object): Uint8Array {
   return Buffer.from(`${open}],${JSON.stringify(fields).slice(1)}`)
 }
 
@@ -111,7 +111,7 @@ export function closeBody(open: string, fields: object): Buffer {
  * but then the whole history would be copied for every request.
  */
 export function rawBody(
-  chunks: Buffer[],
+  chunks: Uint8Array[],
   signal: AbortSignal,
 ): { fetchOptions: object; signal: AbortSignal; headers: Record<string, string> } {
   return { fetchOptions: { body: chunks }, signal, headers: { 'content-type': 'application/json' } }

@@ -118,7 +118,7 @@ const messageEnd = '}]}'
  * Marks three places for the provider's cache: the system prompt, the end of this request and the end of the one
  * before. The last is why a turn with many blocks still finds what the turn before it stored.
  */
-function buildBody({ model, prepared, messages: { closed, userEnd, open } }: ApiCall, settings: object): Buffer[] {
+function buildBody({ model, prepared, messages: { closed, userEnd, open } }: ApiCall, settings: object): Uint8Array[] {
   const marked = `${open.slice(0, -messageEnd.length)}${markText}${messageEnd}`
   const tail = closeBody(marked, { model, ...settings })
   if (userEnd === 0) return [prepared, closed, tail]

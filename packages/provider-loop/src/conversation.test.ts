@@ -108,12 +108,14 @@ function consumedMessage(text: string, id = 'm1'): DurableEvent {
 
 function bytes(conversation: Conversation): string {
   const { closed, open, userEnd } = conversation.messages()
-  return `${closed.toString('utf8')}|${open}|${userEnd}`
+  return `${Buffer.from(closed).toString('utf8')}|${open}|${userEnd}`
 }
 
 function body(conversation: Conversation, adapter: ProviderAdapter): Record<string, unknown> {
   const { closed, open } = conversation.messages()
-  return JSON.parse(`${adapter.prepareTools([], 'System')}${closed}${open}],"model":"m","max_tokens":1}`)
+  return JSON.parse(
+    `${Buffer.from(adapter.prepareTools([], 'System'))}${Buffer.from(closed)}${open}],"model":"m","max_tokens":1}`,
+  )
 }
 
 function isMarker(step: Step): boolean {

@@ -60,11 +60,11 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
 }
 
 /** Adapters give the pieces of a body as a list, which no other fetch would accept. */
-function toChunks(body: RequestInit['body'] | Buffer[]): Buffer[] {
+function toChunks(body: RequestInit['body'] | Uint8Array[]): Uint8Array[] {
   if (body === null || body === undefined) return []
   if (Array.isArray(body)) return body
   if (typeof body === 'string') return [Buffer.from(body)]
-  if (ArrayBuffer.isView(body)) return [Buffer.from(body.buffer, body.byteOffset, body.byteLength)]
+  if (ArrayBuffer.isView(body)) return [new Uint8Array(body.buffer, body.byteOffset, body.byteLength)]
   throw new TypeError('A request body is text or bytes')
 }
 

@@ -40,7 +40,7 @@ export type EventConverterCallbacks = {
 /** The conversation as JSON text that only grows, so that a turn costs what is new in it. */
 export type SerializedMessages = {
   /** Messages that are final, each followed by a comma. */
-  closed: Buffer
+  closed: Uint8Array
   /** Where in `closed` the last message of the user side ends. */
   userEnd: number
   /** The messages of the user side that wait for an answer, comma-separated. */
@@ -50,7 +50,7 @@ export type SerializedMessages = {
 export type ApiCall = {
   model: string
   /** What `prepareTools` made. */
-  prepared: Buffer
+  prepared: Uint8Array
   messages: SerializedMessages
   maxOutputTokens: number
   sessionId: string
@@ -68,7 +68,7 @@ export type ProviderAdapter = EventConverterCallbacks & {
   getModelPricing(model: string): Promise<ModelPricing | undefined>
   convertEventsToMessages(events: Iterable<DurableEvent>): string[]
   /** System prompt and tools as the start of a request body: serialised once, sent with every call. */
-  prepareTools(tools: ToolSpec[], systemPrompt: string): Buffer
+  prepareTools(tools: ToolSpec[], systemPrompt: string): Uint8Array
   /** Streams the text as it comes and returns the whole answer; throws when it did not end as it should. */
   callAPI(call: ApiCall): AsyncGenerator<string, ProviderResponse>
   getResponseText(response: ProviderResponse): string

@@ -1,5 +1,5 @@
 import { openMockProvider } from '@matrix/mock-provider'
-import { queueMessage } from '@matrix/protocol'
+import { loopTools, queueMessage } from '@matrix/protocol'
 import { describe, expect, test } from 'vitest'
 import { dialects, done, echo, echoes, session, tell, yields } from '../test/story.ts'
 import { createMessageQueue } from './message-queue.ts'
@@ -172,5 +172,30 @@ describe.each(dialects)('through %s', (dialect) => {
       expect(second.types[0]).toBe('turn_completed')
       expect(second.mock.requests.some(({ body }) => body.includes('Half.') || body.includes('"one"'))).toBe(false)
     }
+  })
+
+  test('a question parks the agent, over a restart too, until the answer arrives', async () => {
+    const asks = {
+      toolCalls: [{ name: loopTools.clarify, input: { question: 'Which?', options: ['a', 'b'] }, id: 'q1' }],
+    }
+    const mock = await openMockProvider({
+      turns: [asks, { assert: { toolResults: ['woken'], userText: 'Answer to your question q1' }, ...done }],
+    })
+    const says = ['Go']
+    const first = await tell({ dialect, mock, keepMock: true, says })
+    const second = await tell({
+      dialect,
+      mock,
+      events: session(says, first.durable),
+      onIdle: (queue) => queue.enqueue(queueMessage.clarifyResponse({ id: 'a1', clarificationId: 'q1', answer: 'b' })),
+    })
+
+    expect(first.durable.at(-1)).toMatchObject({
+      type: 'clarification_requested',
+      clarificationId: 'q1',
+      question: 'Which?',
+      options: ['a', 'b'],
+    })
+    expect(second.result.exitReason).toBe('done_passed')
   })
 })

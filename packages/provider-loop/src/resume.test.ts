@@ -262,7 +262,7 @@ async function stopAfter(
   const queue = createMessageQueue(pendingIn(disk))
   const slow: ToolDefinition = {
     ...echo,
-    handler: async ({ text }) => (await new Promise((resolve) => setImmediate(resolve)), textResult(String(text))),
+    handler: ({ text }) => new Promise((resolve) => setImmediate(() => resolve(textResult(String(text))))),
   }
   const loop = runProviderLoop(adapter, request([slow], controller.signal, disk.slice(), models[dialect]), 's1', queue)
   let count = 0

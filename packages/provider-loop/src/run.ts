@@ -57,7 +57,7 @@ export type Run = {
   conversation: Conversation
   /** Kept to rebuild the conversation for another provider. */
   events: DurableEvent[]
-  prepared: Buffer
+  prepared: Uint8Array
   pricing: ModelPricing | undefined
   contextWindow: number
 
@@ -101,7 +101,7 @@ export function openRun(adapter: ProviderAdapter, request: AgentRequest, session
     route,
     conversation: openConversation(adapter),
     events: [],
-    prepared: Buffer.alloc(0),
+    prepared: new Uint8Array(),
     pricing: undefined,
     contextWindow: 0,
     breaker: createLoopBreaker(),

@@ -52,6 +52,8 @@ function toSpec({ name, description, inputSchema }: ToolSpec): ToolSpec {
   return { name, description, inputSchema }
 }
 
+const waitingTools: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])
+
 /** An answer of which only the beginning was stored is as good as none; the model is asked again. */
 function* dropPartialTurn(run: Run): Generator<Event> {
   if (!run.conversation.hasPartialTurn()) return
@@ -65,7 +67,7 @@ function* dropPartialTurn(run: Run): Generator<Event> {
  */
 function* closeOrphans(run: Run): Generator<Event> {
   const pending = run.conversation.pendingCalls()
-  if (pending.every((call) => call.name === loopTools.yield)) return
+  if (pending.every((call) => waitingTools.has(call.name))) return
   for (const { callId } of pending)
     yield record(run, {
       type: 'tool_result',

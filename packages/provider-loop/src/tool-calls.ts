@@ -10,7 +10,11 @@ type Outcome = { call: ToolUse; result: ToolExecResult }
 export async function* callTools(run: Run, calls: ToolUse[]): AsyncGenerator<Event, void> {
   const finished: { call: ToolUse; content: ToolContent[] }[] = []
   for await (const { call, result } of settle(run, calls)) {
-    if (result.control?.kind === 'wait') continue
+    if (result.control?.kind === 'wait') {
+      const { question } = result.control
+      if (question) yield record(run, { type: 'clarification_requested', clarificationId: call.callId, ...question })
+      continue
+    }
     finished.push({ call, content: result.content })
     yield record(run, { type: 'tool_result', callId: call.callId, content: result.content, isError: result.isError })
     if (result.control?.kind === 'exit')

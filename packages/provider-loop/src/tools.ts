@@ -2,7 +2,9 @@ import { loopTools, type ToolContent, type ToolSpec } from '@matrix/protocol'
 import { currentToolName } from './tool-name-aliases.ts'
 
 /** What a tool asks of the loop beside its answer: to wait for messages, or to end the agent. */
-export type LoopControl = { kind: 'wait' } | { kind: 'exit'; exitReason: 'done_passed' | 'done_failed'; output: string }
+export type LoopControl =
+  | { kind: 'wait'; question?: { question: string; options?: string[] } }
+  | { kind: 'exit'; exitReason: 'done_passed' | 'done_failed'; output: string }
 
 export type ToolExecResult = { content: ToolContent[]; isError: boolean; control?: LoopControl }
 
@@ -55,6 +57,16 @@ export function createLoopTools(): ToolDefinition[] {
       },
       handler: finish,
     },
+    {
+      name: loopTools.clarify,
+      description: 'Ask the person in charge and pause until the answer, or any other message, arrives.',
+      inputSchema: {
+        type: 'object',
+        properties: { question: { type: 'string' }, options: { type: 'array', items: { type: 'string' } } },
+        required: ['question'],
+      },
+      handler: ask,
+    },
   ]
 }
 
@@ -65,4 +77,10 @@ function finish({ status, summary }: Record<string, unknown>): ToolExecResult {
     ...textResult('The task is ended.'),
     control: { kind: 'exit', exitReason: `done_${status}`, output: summary },
   }
+}
+
+function ask({ question, options }: Record<string, unknown>): ToolExecResult {
+  if (typeof question !== 'string' || question.trim() === '') return textResult('clarify needs a "question".', true)
+  const choices = Array.isArray(options) ? { options: options.map(String) } : {}
+  return { ...textResult('Asked.'), control: { kind: 'wait', question: { question, ...choices } } }
 }

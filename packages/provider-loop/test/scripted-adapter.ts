@@ -22,7 +22,7 @@ export function createScriptedAdapter(
       before = undefined
     },
     async *callAPI({ prepared, messages, model }) {
-      const text = `${prepared}${messages.closed}${messages.open}],"model":"m","max_tokens":1}`
+      const text = `${decode(prepared)}${decode(messages.closed)}${messages.open}],"model":"m","max_tokens":1}`
       before = checkRequest(dialect, JSON.parse(text), before)
       requests.push(text)
       const scripted = answer(text)
@@ -39,4 +39,8 @@ export function createScriptedAdapter(
     },
     supportsTokenCounting: false,
   }
+}
+
+function decode(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('utf8')
 }

@@ -143,7 +143,7 @@ export async function run(name: string, url: string, turns: number, agents: numb
   const contestant = await contestants[name]?.()
   if (!contestant) throw new Error(`No contestant ${name}`)
   // Warm: what is compared is a process that has been at work for a while.
-  await contestant(url, 100, -1)
+  for (let loop = 0; loop < 4; loop += 1) await contestant(url, 100, -1)
   globalThis.gc?.()
   const rss = process.memoryUsage.rss()
   const delay = monitorEventLoopDelay({ resolution: 1 })
