@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { endGroup } from './process-group.ts'
 
 export type GitOptions = {
   /** The git directory, absolute. Never found by looking around: what lies in a worktree may point anywhere. */
@@ -109,7 +110,7 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
 
     const end = (reason: unknown) => {
       ended ??= reason
-      endGroup(child.pid)
+      endGroup(child.pid, 2000)
     }
     const onAbort = () => end(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -119,7 +120,7 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
       bytes += chunk.length
       if (bytes > maxBytes && !truncated) {
         truncated = true
-        endGroup(child.pid)
+        endGroup(child.pid, 2000)
       }
       stdout.push(chunk)
     })
@@ -188,21 +189,6 @@ function isExecutable(path: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-// Asked to end, git takes its lock files with it; killed, it leaves them.
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return
-  kill(-pid, 'SIGTERM')
-  setTimeout(() => kill(-pid, 'SIGKILL'), 2000).unref()
-}
-
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended already.
   }
 }
 

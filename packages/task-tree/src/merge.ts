@@ -5,7 +5,7 @@ import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
 import type { Disk } from './disk.ts'
 import { removeFile, replaceFile } from './durable-file.ts'
 import { readIdentity } from './identity.ts'
-import { checkOid, type Repository } from './repository.ts'
+import { checkOid, type Repository, treeOf } from './repository.ts'
 import { readText } from './worktree-place.ts'
 
 export type MergeOptions = {
@@ -203,11 +203,6 @@ async function indexTree(repository: Repository, { gitDir }: MergeRecord): Promi
     codes: [0, 128],
   })
   return code === 0 ? checkOid(text()) : ''
-}
-
-async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
-  return checkOid(text())
 }
 
 // Names that some file system takes for .git, where configuration and hooks live. git refuses them only at checkout.

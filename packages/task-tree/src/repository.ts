@@ -92,6 +92,12 @@ export function checkOid(text: string): string {
   return id
 }
 
+/** The id of everything that a commit holds. */
+export async function treeOf(repository: Repository, commit: string): Promise<string> {
+  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
+  return checkOid(text())
+}
+
 type Found = {
   checkout: string | undefined
   gitDir: string

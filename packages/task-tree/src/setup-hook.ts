@@ -4,6 +4,7 @@ import { access, constants, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatrixError, printable } from '@matrix/protocol'
 import { hooksOff } from './git.ts'
+import { endGroup, signalGroup } from './process-group.ts'
 
 export const setupHook = '.mxd/hooks/setup_worktree.sh'
 
@@ -54,7 +55,7 @@ export async function runSetupHook(run: SetupRun): Promise<void> {
     let failure: unknown
     const stop = (reason: unknown) => {
       failure ??= reason
-      endGroup(child.pid)
+      endGroup(child.pid, 1000)
     }
     const onAbort = () => stop(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -86,7 +87,7 @@ export async function endLeftoverHook(processFile: string, worktree: string): Pr
   const pid = Number(await readFile(processFile, 'utf8').catch(() => ''))
   if (!Number.isInteger(pid) || pid <= 1) return
   const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
-  if (environment.split('\0').includes(`MXD_WORKTREE=${worktree}`)) kill(-pid, 'SIGKILL')
+  if (environment.split('\0').includes(`MXD_WORKTREE=${worktree}`)) signalGroup(pid, 'SIGKILL')
 }
 
 const passedOn =
@@ -96,20 +97,6 @@ function inherited(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) => (passedOn.test(name) && value ? [[name, value]] : [])),
   )
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return
-  kill(-pid, 'SIGTERM')
-  setTimeout(() => kill(-pid, 'SIGKILL'), 1000).unref()
-}
-
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended already.
-  }
 }
 
 /** Keeps the end of what it is given, and answers with it. */

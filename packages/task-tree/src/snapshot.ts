@@ -4,7 +4,7 @@ import { MatrixError, printableLine, TaskId } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkTaskId } from './branch-name.ts'
 import type { Disk } from './disk.ts'
-import { checkOid, type Repository } from './repository.ts'
+import { checkOid, type Repository, treeOf } from './repository.ts'
 import { readText } from './worktree-place.ts'
 
 const Description = z.object({
@@ -211,11 +211,6 @@ function splitAtNul(output: Uint8Array): Buffer[] {
     start = end + 1
   }
   return parts
-}
-
-async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
-  return checkOid(text())
 }
 
 /** Commits that HEAD of this worktree once stood on and nothing else leads to: removing the worktree would lose them. */

@@ -149,7 +149,7 @@ describe('a git that is killed in the middle', () => {
       async () => {
         const program = await suicidalGit(command)
         const fragile = await open({ git: gitRunner({ program }) })
-        for (const delay of ['0.0005', '0.002', '0.004', '0.008']) {
+        for (const delay of isWhole ? ['0.0005', '0.001', '0.002', '0.004', '0.006', '0.008'] : ['0.002', '0.006']) {
           await writeFile(join(scratch.home, 'delay'), delay)
           const taskId = newId()
           await create(fragile, taskId).catch(expectGitFailure)

@@ -15,6 +15,7 @@ import { openTurns } from './turns.ts'
 import {
   type CreateOptions,
   createWorktree,
+  removeAdmin,
   undoCreation,
   type Worktree,
   type WorktreeWork,
@@ -191,11 +192,8 @@ async function findReady(work: WorktreeWork, taskId: string): Promise<Worktree |
 }
 
 // Someone deleted the folder by hand. git would refuse to make it again as long as it remembers the old one.
-async function forgetMissing({ disk, repository, places, metadata }: WorktreeWork, taskId: string): Promise<void> {
-  if ((await disk.kind(places.worktree(taskId))) !== 'missing') return
-  await metadata(async () => {
-    for (const folder of await findAdminFolders(disk, repository, places, taskId)) await disk.removeTree(folder.path)
-  })
+async function forgetMissing(work: WorktreeWork, taskId: string): Promise<void> {
+  if ((await work.disk.kind(work.places.worktree(taskId))) === 'missing') await removeAdmin(work, taskId)
 }
 
 async function requireKnown({ disk, repository, places }: WorktreeWork, taskId: string): Promise<void> {
