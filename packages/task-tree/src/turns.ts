@@ -11,3 +11,21 @@ export function openTurns(): <T>(name: string, work: () => Promise<T>) => Promis
     return turn
   }
 }
+
+/** Runs as many at once as there are places; the others wait. Each is told how many run beside it. */
+export function openPlaces(count: number): <T>(work: (others: number) => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  return async (work) => {
+    if (taken >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+    else taken += 1
+    try {
+      return await work(taken - 1)
+    } finally {
+      const next = waiting.shift()
+      // The place goes straight to the next in line, so that nobody slips in between.
+      if (next) next()
+      else taken -= 1
+    }
+  }
+}

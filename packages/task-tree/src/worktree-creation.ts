@@ -30,8 +30,8 @@ export type WorktreeWork = {
   newId: () => string
   now: () => Date
   metadata<T>(work: () => Promise<T>): Promise<T>
-  /** How many worktrees are being filled with files right now. */
-  filling: { count: number }
+  /** Lets a few worktrees be filled with files side by side; the work is told how many others there are. */
+  filling<T>(work: (others: number) => Promise<T>): Promise<T>
   approveSetup: (hook: SetupHook) => Promise<boolean>
 }
 
@@ -158,14 +158,11 @@ async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, 
 
 // Alone, it may use every core; together with others, its helpers would only get in their way.
 async function checkOut({ repository, filling }: WorktreeWork, commit: string, place: GitOptions): Promise<void> {
-  const workers = filling.count === 0 ? 0 : 1
-  filling.count += 1
-  try {
+  await filling((others) => {
+    const workers = others === 0 ? 0 : 1
     const args = ['-c', `checkout.workers=${workers}`, 'read-tree', '--reset', '-u', '--end-of-options', commit]
-    await repository.files(args, place)
-  } finally {
-    filling.count -= 1
-  }
+    return repository.files(args, place)
+  })
 }
 
 async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import { lstat, readdir, realpath } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
@@ -11,7 +12,7 @@ import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from '
 import { openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
-import { openTurns } from './turns.ts'
+import { openPlaces, openTurns } from './turns.ts'
 import {
   type CreateOptions,
   createWorktree,
@@ -92,7 +93,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     now,
     newId,
     metadata: (act) => inTurn('metadata', act),
-    filling: { count: 0 },
+    filling: openPlaces(Math.max(2, availableParallelism())),
     approveSetup: options.approveSetup ?? (async () => true),
   }
   const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
