@@ -12,8 +12,7 @@ const options = {
   target: 'node20',
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
-  minifySyntax: true,
-  minifyWhitespace: true,
+  minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.
   banner: {

@@ -1,3 +1,6 @@
-import { runCommand } from './program.ts'
+import packageJson from '../package.json' with { type: 'json' }
 
-process.exitCode = await runCommand(process.argv.slice(2))
+const args = process.argv.slice(2)
+// Loading the commands takes longer than saying which version they are.
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${packageJson.version}\n`)
+else process.exitCode = await (await import('./program.ts')).runCommand(args)

@@ -65,7 +65,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     )
     .argument('<file>', 'the file to read, or - for standard input')
     .option('-o, --out <file>', 'write the draft there instead of printing it')
-    .option('--agent <name>', 'name of the agent', 'imported')
+    .option('--agent <name>', 'what to call the agent')
     .option('--force', 'replace the file if it exists')
     .option('--json', 'print draft and findings as one JSON document')
     .action(async (file, options) => done(await (await import('./commands/import.ts')).importFile(file, options)))

@@ -25,7 +25,6 @@ export type ChangeKind =
   | 'tool_description'
   | 'tool_schema'
   | 'tool_annotations'
-  | 'tool_definition'
   | 'hidden_characters'
   | 'native_tools'
   | 'policy'
@@ -44,24 +43,40 @@ export type Change = {
 const rank: Record<Danger, number> = { high: 0, medium: 1, low: 2 }
 
 /** The most dangerous first; what belongs together stays together. */
-export function byDanger(a: Change, b: Change): number {
-  return rank[a.danger] - rank[b.danger]
+export function sortChanges(changes: readonly Change[]): Change[] {
+  return [...changes].sort((a, b) => rank[a.danger] - rank[b.danger])
 }
 
-/** The entries of two lists by a key: those only here, those only there, and those in both. */
+export type Matches<Item> = { removed: Item[]; added: Item[]; kept: [before: Item, after: Item][] }
+
+/** Two lists by a key, in the order of that key: what is only in one of them, and what is in both. */
 export function matchUp<Item>(
   before: readonly Item[],
   after: readonly Item[],
   keyOf: (item: Item) => string,
-): { removed: Item[]; added: Item[]; kept: [before: Item, after: Item][] } {
+): Matches<Item> {
+  const old = new Map(before.map((item) => [keyOf(item), item]))
   const now = new Map(after.map((item) => [keyOf(item), item]))
-  const old = new Set(before.map(keyOf))
-  return {
-    removed: before.filter((item) => !now.has(keyOf(item))),
-    added: after.filter((item) => !old.has(keyOf(item))),
-    kept: before.flatMap((item) => {
-      const match = now.get(keyOf(item))
-      return match === undefined ? [] : [[item, match] as [Item, Item]]
-    }),
+  const matches: Matches<Item> = { removed: [], added: [], kept: [] }
+  for (const key of [...new Set([...old.keys(), ...now.keys()])].sort()) {
+    const [left, right] = [old.get(key), now.get(key)]
+    if (left !== undefined && right !== undefined) matches.kept.push([left, right])
+    else if (left !== undefined) matches.removed.push(left)
+    else if (right !== undefined) matches.added.push(right)
   }
+  return matches
+}
+
+/** Takes each removed item together with an added one that looks like it, once; what is left was really removed or added. */
+export function pairUp<Item>(
+  { removed, added, kept }: Matches<Item>,
+  looksLike: (before: Item, after: Item) => boolean,
+): Matches<Item> & { renamed: [before: Item, after: Item][] } {
+  const left = [...added]
+  const renamed = removed.flatMap((item): [Item, Item][] => {
+    const at = left.findIndex((other) => looksLike(item, other))
+    return at === -1 ? [] : left.splice(at, 1).map((other) => [item, other])
+  })
+  const gone = new Set(renamed.map(([before]) => before))
+  return { removed: removed.filter((item) => !gone.has(item)), added: left, kept, renamed }
 }

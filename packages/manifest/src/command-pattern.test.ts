@@ -62,28 +62,25 @@ test.each([
 })
 
 test('the parser and matcher agree with the regular expressions of the language, where both exist', () => {
-  const { pattern } = fc.letrec<{ pattern: string; atom: string; repeated: string }>((tie) => ({
-    atom: fc.oneof(
-      { depthSize: 'small' },
-      fc.constantFrom('a', 'b', ' ', '.', '[ab]', '[^a]', '[a-c ]', '\\.', '\\s', '\\d', '\\b', '^', '$', '-'),
-      tie('pattern').map((inner) => `(${inner})`),
-      tie('pattern').map((inner) => `(?:${inner})`),
-    ),
-    repeated: fc
-      .tuple(tie('atom'), fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,2}', '{1,}', '*?'))
-      .map(([atom, range]) => (/^(\\b|\^|\$)$/.test(atom) ? atom : atom + range)),
-    pattern: fc.oneof(
-      fc.array(tie('repeated'), { maxLength: 4 }).map((parts) => parts.join('')),
-      fc.array(tie('repeated'), { minLength: 2, maxLength: 3 }).map((parts) => parts.join('|')),
-    ),
-  }))
+  const atom = fc.constantFrom('a', 'b', ' ', '.', '[ab]', '[^a]', '[a-c ]', '\\.', '\\s', '\\d', '-')
+  const repeated = fc.tuple(atom, fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,2}', '{1,}', '*?')).map(joined)
+  const plain = fc.array(fc.oneof(repeated, fc.constantFrom('\\b', '^', '$')), { maxLength: 3 }).map(joined)
+  // Nothing without end stands inside a repetition: the other side would need minutes for some of those.
+  const group = fc
+    .tuple(
+      fc.constantFrom('(', '(?:'),
+      fc.array(plain, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom('', '?', '{2}'),
+    )
+    .map(([open, options, range]) => `${open}${options.join('|')})${range}`)
+  const pattern = fc.array(fc.oneof(plain, group, fc.constant('|')), { maxLength: 4 }).map(joined)
   const command = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' ', '.', '-', '1', '\n'), maxLength: 7 })
 
   fc.assert(
     fc.property(pattern, command, (text, candidate) => {
       expect(isCommandAllowed([text], candidate)).toBe(new RegExp(`^(?:${text})$`, 'u').test(candidate))
     }),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -95,3 +92,7 @@ test('patterns that make other matchers hang end soon', () => {
     expect(performance.now() - start).toBeLessThan(5_000)
   }
 })
+
+function joined(parts: readonly string[]): string {
+  return parts.join('')
+}

@@ -13,3 +13,10 @@ export function ownText(value: unknown, key: string): string | undefined {
   const text = own(value, key)
   return typeof text === 'string' ? text : undefined
 }
+
+/** Files of other programs write numbers and switches where a text is meant. */
+export function scalarText(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined
+}

@@ -49,8 +49,17 @@ test('an entry that cannot be read denies everything and allows only what is spe
   expect(isReadablePath('src/[a')).toBe(false)
   expect(isPathDenied(['src/[a'], 'elsewhere', base)).toBe(true)
   expect(matchesPathList(['src/[a', ''], 'elsewhere', base)).toBe(false)
+  expect(isPathDenied([''], 'elsewhere', base)).toBe(true)
   expect(isPathDenied(['src'], 'elsewhere', base)).toBe(false)
   expect(isPathDenied([], 'elsewhere', base)).toBe(false)
+})
+
+test('a deny list holds in a folder so deep that its patterns become too long', () => {
+  const deep = { cwd: `/${'long/'.repeat(800)}`, home: '/' }
+
+  expect(isPathDenied(['*.key'], 'server.key', deep)).toBe(true)
+  expect(matchesPathList(['*.key'], 'server.key', deep)).toBe(false)
+  expect(isPathDenied(['keys'], 'keys/server', deep)).toBe(true)
 })
 
 test('no spelling of a path gets out of the folder that an entry names', () => {

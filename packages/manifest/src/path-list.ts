@@ -10,12 +10,13 @@ export type PathBase = { cwd: string; home: string }
  */
 export function matchesPathList(paths: readonly string[], path: string, base: PathBase): boolean {
   const absolute = posix.resolve(base.cwd, path)
-  return paths.some((entry) => entry !== '' && matchesEntry(entry, absolute, base))
+  return paths.some((entry) => matchEntry(entry, absolute, base) === true)
 }
 
 /** Also when an entry cannot be read: what somebody meant to deny is not let through because of a typing error. */
 export function isPathDenied(paths: readonly string[], path: string, base: PathBase): boolean {
-  return paths.some((entry) => !isReadablePath(entry)) || matchesPathList(paths, path, base)
+  const absolute = posix.resolve(base.cwd, path)
+  return paths.some((entry) => matchEntry(entry, absolute, base) !== false)
 }
 
 /** Whether the wildcards of an entry are well-formed. */
@@ -23,12 +24,15 @@ export function isReadablePath(entry: string): boolean {
   return entry !== '' && compileGlob(entry) !== undefined
 }
 
-function matchesEntry(entry: string, path: string, base: PathBase): boolean {
+/** `undefined` when the entry cannot be read. */
+function matchEntry(entry: string, path: string, base: PathBase): boolean | undefined {
+  if (entry === '') return undefined
   // A folder may really be called `[id]`, so the entry also counts as it is spelled.
   const plain = resolveEntry(entry, base, (name) => name)
   if (path === plain || path.startsWith(plain === '/' ? '/' : `${plain}/`)) return true
   const glob = resolveEntry(entry, base, escapeGlob)
-  return [glob, `${glob === '/' ? '' : glob}/**`].some((pattern) => compileGlob(pattern)?.(path))
+  const [itself, below] = [glob, `${glob === '/' ? '' : glob}/**`].map(compileGlob)
+  return itself && below && (itself(path) || below(path))
 }
 
 /** The folders an entry is relative to are names, not patterns, whatever characters they hold. */

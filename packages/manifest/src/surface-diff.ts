@@ -1,16 +1,16 @@
 import type { Change, Danger } from './change.ts'
 import { isSameJson } from './json-equality.ts'
 import { diffSchema, type SchemaChange } from './schema-diff.ts'
-import { findHiddenText, type ToolSurface } from './surface.ts'
+import { findHiddenText, type HiddenText, type ToolSurface } from './surface.ts'
 import { excerpt, formatTextDiff } from './text-diff.ts'
 
-type SurfaceChange = Omit<Change, 'where'>
+export type SurfaceChange = Omit<Change, 'where'>
 
 /** What changed in the definition of one tool, in words; nothing when only the order of something did. */
 export function diffSurface(before: ToolSurface, after: ToolSurface): SurfaceChange[] {
   if (isSameJson(before, after)) return []
   return [
-    ...diffHidden(before, after),
+    ...diffHiddenText(before, after),
     ...diffText('description', before.description, after.description),
     ...diffText('title', before.title, after.title),
     ...diffInput(before.inputSchema, after.inputSchema),
@@ -19,10 +19,12 @@ export function diffSurface(before: ToolSurface, after: ToolSurface): SurfaceCha
   ]
 }
 
-function diffHidden(before: ToolSurface, after: ToolSurface): SurfaceChange[] {
-  const known = new Set(findHiddenText(before).map(({ place, characters }) => `${place} ${characters}`))
+/** Characters that nobody sees and that were not there before; all of them when there was no tool before. */
+export function diffHiddenText(before: ToolSurface | undefined, after: ToolSurface): SurfaceChange[] {
+  const textOf = ({ place, characters }: HiddenText) => `${place} ${characters}`
+  const known = new Set(before ? findHiddenText(before).map(textOf) : [])
   return findHiddenText(after)
-    .filter(({ place, characters }) => !known.has(`${place} ${characters}`))
+    .filter((text) => !known.has(textOf(text)))
     .map(({ place, characters }) => ({
       kind: 'hidden_characters',
       danger: 'high',

@@ -1,5 +1,6 @@
 import { MatrixError } from '@matrix/protocol'
 import fc from 'fast-check'
+import parseVersion from 'semver/functions/parse.js'
 import { expect, test } from 'vitest'
 import { formatToolUri, isAlias, isExactVersion, isPin, parseToolUri, type ToolUri } from './tool-uri.ts'
 
@@ -115,6 +116,15 @@ function toolUri(): fc.Arbitrary<ToolUri> {
     pin: fc.oneof(fc.stringMatching(/^sha256:[0-9a-f]{64}$/), version()),
   })
 }
+
+test('what is one exact version is what Semantic Versioning says it is', () => {
+  const almost = fc.stringMatching(/^[0-2]{1,2}\.[0-2]{1,2}\.[0-2]{1,2}([-+][0-2a.+-]{0,6})?$/)
+
+  fc.assert(
+    fc.property(almost, (text) => isExactVersion(text) === (parseVersion(text) !== null)),
+    { numRuns: 2000 },
+  )
+})
 
 function version(): fc.Arbitrary<string> {
   const numbers = fc.tuple(fc.nat(), fc.nat(), fc.nat()).map((parts) => parts.join('.'))

@@ -1,5 +1,4 @@
 import { MatrixError } from '@matrix/protocol'
-import validVersion from 'semver/functions/valid.js'
 
 /** One tool of one MCP server at one version or digest, as plans and journals name it. */
 export type ToolUri = { server: string; tool: string; pin: string }
@@ -39,11 +38,14 @@ export function isPin(text: string): boolean {
   return DIGEST_SHAPE.test(text) || isExactVersion(text)
 }
 
+// The grammar of Semantic Versioning 2.0.0, numbers limited to what every program can hold.
+const number = '(?:0|[1-9]\\d{0,14})'
+const preRelease = '(?:0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
+const exactVersion = new RegExp(
+  `^${number}\\.${number}\\.${number}(?:-${preRelease}(?:\\.${preRelease})*)?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
+)
+
 /** `1.2.3`, `2026.8.31`, `1.0.0-rc.1+build.5`; no range, no tag, no leading `v`, no leading zeros. */
 export function isExactVersion(text: string): boolean {
-  const [version = '', build] = text.split('+', 2)
-  // semver itself trims, so "1.2.3+a " would pass for a version of its own.
-  return (
-    /^\d\S*$/.test(text) && validVersion(text) === version && (build === undefined || text === `${version}+${build}`)
-  )
+  return text.length <= 256 && exactVersion.test(text)
 }

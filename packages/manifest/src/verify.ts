@@ -1,4 +1,3 @@
-import { checkAgentFormat } from './agent-format-check.ts'
 import { parseDocument } from './document.ts'
 import { type Finding, type Mode, type Problem, placeProblems } from './finding.ts'
 import { detectFormat, type Format } from './format.ts'
@@ -20,12 +19,15 @@ export type Report = {
 }
 
 /** Everything that can be found in a document of any known format without starting a server. */
-export function verifyDocument(bytes: Uint8Array, { mode = 'default', environment }: VerifyOptions = {}): Report {
+export async function verifyDocument(
+  bytes: Uint8Array,
+  { mode = 'default', environment }: VerifyOptions = {},
+): Promise<Report> {
   const { source, value, findings } = parseDocument(bytes)
   if (value === undefined) return { format: undefined, summary: 'not readable', value, findings }
 
   const format = detectFormat(value)
-  const problems = format ? checkers[format](value, environment) : [unknownFormat]
+  const problems = format ? await checkers[format](value, environment) : [unknownFormat]
   return {
     format,
     summary: format ? summaries[format](value) : 'of no known format',
@@ -34,11 +36,14 @@ export function verifyDocument(bytes: Uint8Array, { mode = 'default', environmen
   }
 }
 
-const checkers: Record<Format, (value: unknown, environment?: EnvironmentLookup) => Problem[]> = {
+type Checker = (value: unknown, environment?: EnvironmentLookup) => Problem[] | Promise<Problem[]>
+
+// What runs is checked at once; the other formats bring code that most checks never need.
+const checkers: Record<Format, Checker> = {
   matrix: (value, environment) => checkManifest(value, environment).problems,
-  'agent-format': (value) => checkAgentFormat(value).problems,
-  gpars: () => [],
-  lock: () => [],
+  'agent-format': async (value) => (await import('./agent-format-check.ts')).checkAgentFormat(value).problems,
+  gpars: async (value) => (await import('./gpars-check.ts')).checkGpars(value).problems,
+  lock: async (value, environment) => (await import('./lock-check.ts')).checkLock(value, environment).problems,
   'mcp-client': importOnly('an MCP client’s settings'),
   vscode: importOnly('settings of VS Code'),
   registry: importOnly('a registry entry'),

@@ -36,7 +36,7 @@ export async function verify(patterns: string[], options: VerifyOptions): Promis
 
 async function verifyInput({ path, isFound }: InputPath, options: VerifyOptions): Promise<FileReport | undefined> {
   const bytes = await readInput(path)
-  const report = verifyDocument(bytes, {
+  const report = await verifyDocument(bytes, {
     mode: modeOf(options),
     ...(options.checkEnv && { environment: (name: string) => process.env[name] !== undefined }),
   })
