@@ -52,6 +52,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--strict', 'treat warnings as errors')
     .option('--bootstrap', 'accept placeholder digests and unpinned launchers, with a warning')
     .option('--check-env', 'also check that every $env:NAME is set in this environment')
+    .option('--manifest <file>', 'hold the tool URIs of skills against this manifest')
     .option('--json', 'print one JSON document for programs')
     .option('--sarif', 'print SARIF 2.1.0 for code scanning')
     .option('--github', 'print GitHub workflow annotations')

@@ -191,7 +191,7 @@ test('every policy has the form of a policy, whatever is done to the file it com
       if (policy) expect(Policy.safeParse(policy).error).toBeUndefined()
       if (policy) expect(agent).toBeDefined()
     }),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   )
   fc.assert(fc.property(fc.anything({ withNullPrototype: true }), (value) => void checkAgentFormat(value)))
 })

@@ -89,6 +89,23 @@ test('the parts of an address that are secret become references, and the rest st
   })
 })
 
+test('a long run of letters and digits is hidden under any name; words, numbers and short ids are not', () => {
+  const env = {
+    A: 'a1b2c3d4e5f6a7b8c9d0',
+    B: 'a-long-name-made-of-2-or-3-words',
+    C: '20260831202608312026',
+    D: 'abc123',
+  }
+
+  expect(draftOf({ command: 'x', env })).toMatchObject({
+    env: ['A=$env:A', 'B=a-long-name-made-of-2-or-3-words', 'C=20260831202608312026', 'D=abc123'],
+  })
+})
+
+test('one unusable name among good ones keeps the server out', () => {
+  expect(draftOf({ command: 'x', env: { GOOD: '1', 'NOT A NAME': '2' } })).toBeUndefined()
+})
+
 test('an image pinned by digest brings its digest along', () => {
   const digest = `sha256:${'a1'.repeat(32)}`
 

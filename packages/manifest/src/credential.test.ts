@@ -52,7 +52,7 @@ test('a URL holds a credential before its host, in its query or in its fragment'
   for (const value of [
     'postgres://app:hunter2@db.example.com/prod',
     'https://a1b2c3d4e5f6a7b8c9d0@sentry.example.com/42',
-    'https://mcp.example.com/mcp?api_key=hunter2',
+    'https://mcp.example.com/mcp?team=a&api_key=hunter2&page=1',
     'https://mcp.example.com/cb#access_token=hunter2',
     'see https://example.com/ and redis://:hunter2@cache:6379',
   ])
@@ -90,6 +90,7 @@ test('switches, numbers and prose are no credentials', () => {
   expect(isLiteralCredential('NOTE', 'Basic authentication for the demo')).toBe(false)
   expect(isLiteralCredential('PATH', '/usr/local/bin:/usr/bin')).toBe(false)
   expect(isLiteralCredential('', 'https://mcp.example.com/mcp?team=a&auth=none')).toBe(false)
+  expect(isLiteralCredential('', 'ssh://averylongusername@git.example.com/a')).toBe(false)
 })
 
 test('arguments hold credentials as flag and value, as assignment, or by shape', () => {

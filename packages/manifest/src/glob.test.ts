@@ -42,8 +42,14 @@ test.each(['*[', '*[z-a]', '*{a', '*a}', '*\\'])('%s is not well-formed and matc
 })
 
 test('a pattern without a wildcard matches exactly itself', () => {
-  const plain = fc.string({ unit: 'binary' }).filter((text) => !/[*?]/.test(text))
-  fc.assert(fc.property(plain, plain, (pattern, text) => matchesGlob(pattern, text) === (pattern === text)))
+  const plain = fc.string({ unit: fc.constantFrom('a', '[', ']', '{', '}', ',', '!', '\\', '/', '😀', '\ud800') })
+  fc.assert(
+    fc.property(
+      plain,
+      plain,
+      (pattern, text) => matchesGlob(pattern, text) === (pattern === text) && matchesGlob(text, text),
+    ),
+  )
 })
 
 test('the matcher agrees with a slow and obvious one', () => {
@@ -70,7 +76,7 @@ test('the matcher agrees with a slow and obvious one', () => {
       const slow = new RegExp(`^(?:${pieces.map(([, regex]) => regex).join('')})$`)
       expect(compileGlob(pieces.map(([glob]) => glob).join(''))?.(candidate)).toBe(slow.test(candidate))
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 

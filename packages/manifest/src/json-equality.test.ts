@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalForm } from './digest.ts'
-import { isSameJson } from './json-equality.ts'
+import { isSameJson, isSameUnordered } from './json-equality.ts'
 
 const json = fc.jsonValue({ maxDepth: 3 })
 
@@ -35,4 +35,12 @@ test('a key without a value is no key', () => {
   expect(isSameJson({ a: 1, b: undefined }, { a: 1 })).toBe(true)
   expect(isSameJson({ a: 1 }, { a: 1, b: undefined })).toBe(true)
   expect(isSameJson({ a: 1, b: undefined }, { a: 1, b: null })).toBe(false)
+})
+
+test('as sets, lists are the same in any order and with anything repeated, at every depth', () => {
+  const value = { a: [1, null, { b: ['x', 'y'] }], c: null }
+  expect(isSameUnordered(value, { c: null, a: [{ b: ['y', 'x', 'y'] }, 1, null] })).toBe(true)
+  expect(isSameUnordered(value, { c: null, a: [{ b: ['y', 'z'] }, 1, null] })).toBe(false)
+  expect(isSameUnordered(value, { a: value.a })).toBe(false)
+  expect(isSameUnordered('ab', 'ba')).toBe(false)
 })

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { manifestDigest } from './digest.ts'
 import { parseDocument } from './document.ts'
 import { type Finding, placeProblems } from './finding.ts'
+import { Lock } from './lock.ts'
 import { checkLock } from './lock-check.ts'
 import type { RuleId } from './rule.ts'
 
@@ -59,6 +61,19 @@ test('a changed definition is found at the tool and at the server it belongs to'
     'MX021 /servers/clock/surface',
     'MX021 /servers/clock/tools/now/surface',
   ])
+})
+
+test('a digest in the manifest of a remote server must be that of its locked tools', () => {
+  const lock = Lock.parse(lockIn('good/clerk.json'))
+  const pinned = (package_digest: string) => {
+    const servers = lock.manifest.servers.map((each) =>
+      each.transport === 'http' ? { ...each, package_digest } : each,
+    )
+    const manifest = { ...lock.manifest, servers }
+    return checkLock({ ...lock, manifest, manifest_digest: manifestDigest(manifest) }).problems
+  }
+  expect(pinned(lock.servers.docs?.surface ?? '')).toEqual([])
+  expect(pinned(lock.manifest_digest)).toMatchObject([{ rule: 'MX006', path: ['servers', 'docs', 'surface'] }])
 })
 
 test('neither a credential nor an endpoint is repeated in what is said about it', () => {

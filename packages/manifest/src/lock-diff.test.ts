@@ -132,6 +132,22 @@ test('hidden characters in a new server are named, not only that it is new', () 
   expect(diffLock(without, after).map(({ kind }) => kind)).toEqual(['server_added', 'hidden_characters'])
 })
 
+test('an address that moves in manifest and lock alike is said once', () => {
+  const servers = clerk.manifest.servers.map((server) =>
+    server.transport === 'http' ? { ...server, endpoint: 'https://docs.example.com/mcp' } : server,
+  )
+  const after = { ...withDocs('https://docs.example.com/mcp')(clerk), manifest: { ...clerk.manifest, servers } }
+  expect(diffLock(clerk, after).map(({ kind }) => kind)).toEqual(['endpoint'])
+})
+
+test('a lock that lacks what its manifest declares can still be compared', () => {
+  expect(diffLock(clerk, { ...clerk, servers: {} })).toEqual([])
+  expect(diffLock({ ...clerk, servers: {} }, withNow({ name: 'later' })(clerk)).map(({ kind }) => kind)).toEqual([
+    'tool_added',
+    'tool_removed',
+  ])
+})
+
 test('dependencies that become pinned are good news', () => {
   const before = withPackage({ dependencies_digest: undefined })(clerk)
   expect(diffLock(before, clerk)).toEqual([expect.objectContaining({ kind: 'dependencies', danger: 'low' })])

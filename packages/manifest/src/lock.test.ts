@@ -24,6 +24,12 @@ test('a lock holds the digest of the manifest, of each definition and of them al
   expect(Lock.parse(lock)).toEqual(lock)
 })
 
+test('the policy goes into the lock as it is', () => {
+  const policy = { tools: ['@echo'], allowedTools: [], toolsSettings: {}, resources: [], hooks: {} }
+  expect(createLock({ ...resolved, policy }).policy).toEqual(policy)
+  expect(createLock(resolved)).not.toHaveProperty('policy')
+})
+
 test('of what a server advertises, only the surface is kept', () => {
   const decorated = { ...say, icons: [{ src: 'data:,' }], _meta: { 'example.org/seen': 1 } }
   const server = { ...resolved.servers.echo, tools: [decorated, hear] } as Resolved['servers'][string]

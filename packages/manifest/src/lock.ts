@@ -28,9 +28,6 @@ export const LockedPackage = z.strictObject({
 })
 export type LockedPackage = z.infer<typeof LockedPackage>
 
-export const Launch = z.strictObject({ command: text, args: z.array(z.string()) })
-export type Launch = z.infer<typeof Launch>
-
 const common = {
   surface: digest.describe('The digest of all definitions, sorted by name.'),
   tools: z.record(z.string(), LockedTool),
@@ -39,7 +36,9 @@ const common = {
 export const LockedServer = z.discriminatedUnion('transport', [
   z.strictObject({
     transport: z.literal('stdio'),
-    launch: Launch.describe('What is really run, from the verified package; a relative file is one of the package.'),
+    launch: z
+      .strictObject({ command: text, args: z.array(z.string()) })
+      .describe('What is really run, from the verified package; a relative file is one of the package.'),
     package: LockedPackage,
     ...common,
   }),

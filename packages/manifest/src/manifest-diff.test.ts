@@ -2,7 +2,7 @@ import { hasHiddenCharacters } from '@matrix/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Change } from './change.ts'
-import type { HttpServer, Manifest, StdioServer } from './manifest.ts'
+import type { HttpServer, Manifest, Server, StdioServer } from './manifest.ts'
 import { diffManifest } from './manifest-diff.ts'
 
 const digest = 'sha256:a239da270c403c42eb03e1ca7cca07c858085819797b74856ddbb91b50491b1a'
@@ -207,6 +207,21 @@ test('a transport that changed is the first thing said', () => {
     before: 'http',
     after: 'stdio',
   })
+})
+
+test('a server is taken for a renamed one only if it is the same package, file or address', () => {
+  const kinds = (before: Server, after: Server) =>
+    diffManifest({ ...manifest, servers: [before] }, { ...manifest, servers: [after] }).map(({ kind }) => kind)
+  const script: StdioServer = { ...files, command: 'node', args: ['server.js'] }
+  const replaced = ['server_added', 'server_removed']
+
+  expect(kinds(docs, { ...docs, alias: 'x' })).toEqual(['server_renamed'])
+  expect(kinds(docs, { ...docs, alias: 'x', endpoint: 'https://example.com/' })).toEqual(replaced)
+  expect(kinds(docs, { ...files, alias: 'x' })).toEqual(replaced)
+  expect(kinds(files, { ...docs, alias: 'x' })).toEqual(replaced)
+  expect(kinds(script, { ...script, alias: 'x' })).toEqual(['server_renamed'])
+  expect(kinds(script, { ...script, alias: 'x', package_digest: otherDigest })).toEqual(replaced)
+  expect(kinds(files, { ...files, alias: 'x', args: ['-y', 'other@1.0.0'] })).toEqual(replaced)
 })
 
 test('a digest that is dropped is worse than one that is added', () => {

@@ -44,6 +44,12 @@ test('a sensitive setting is a reference even where the bundle brings a default 
   expect(JSON.stringify(imported)).not.toContain('fixture')
 })
 
+test('a setting that the bundle does not declare is a gap like any other', () => {
+  const mcp_config = { command: 'node', args: ['${user_config.nowhere}'] }
+
+  expect(importServers(bundle({ mcp_config })).manifest.servers[0]).toMatchObject({ args: ['$env:BUNDLE_NOWHERE'] })
+})
+
 test('the tools of a bundle are carried over without a class, which nobody has decided yet', () => {
   const tools = [{ name: 'a', description: 'Does a' }, { name: 'b', extra: 1 }, { description: 'nameless' }, 'c']
   const { manifest } = importServers({ ...bundle({ mcp_config: { command: 'node' } }), tools })

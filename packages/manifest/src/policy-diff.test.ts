@@ -131,6 +131,16 @@ test('a hook that changed is a command that runs and one that no longer does', (
   ])
 })
 
+test('a list that is new is worth a look: it restricts, and it lets through', () => {
+  const hosts = settings('bash', { allowedHosts: ['example.org'] })
+  expect(diffPolicy(policy, { ...policy, ...hosts })).toEqual([
+    expect.objectContaining({
+      danger: 'medium',
+      message: 'Settings of bash: allowedHosts: the list is new: ["example.org"].',
+    }),
+  ])
+})
+
 test('to lose the whole policy is the worst, to gain one is not', () => {
   expect(diffPolicy(policy, undefined).map(({ danger }) => danger)).toEqual(['high'])
   expect(diffPolicy(undefined, policy).map(({ danger }) => danger)).toEqual(['low'])

@@ -41,6 +41,14 @@ test('without a manifest, a pin allows only itself', () => {
   expect(isToolInSkill(tools, `matrix://tool/mcp/fs/read_text_file@${digest}`)).toBe(false)
 })
 
+test('a placeholder digest in the manifest is no second pin', () => {
+  const zeros = `sha256:${'0'.repeat(64)}`
+  const servers = manifest.servers.map((server) => ({ ...server, package_digest: zeros }))
+  const { tools } = parseSkill(`§TOOLS\n${read}\n`, { manifest: { ...manifest, servers } })
+
+  expect(tools).toEqual(new Set([read]))
+})
+
 test('none allows nothing, and so does an empty section; an absent one leaves it to the manifest', () => {
   const rest = '§SKILL\n§INPUTS\n§CORTEX\n§SUB_SKILLS\n§PROCEDURE\n§OUTPUTS\n§FAILURE_MODES\n'
   const none = parseSkill(`${rest}§TOOLS\nnone`)

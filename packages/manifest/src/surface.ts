@@ -73,5 +73,5 @@ function walkTexts(
 }
 
 function byName(a: ToolSurface, b: ToolSurface): number {
-  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+  return a.name < b.name ? -1 : 1
 }

@@ -4,7 +4,7 @@ import type { Manifest } from './manifest.ts'
 import { formatToolUri, type ToolUri } from './tool-uri.ts'
 
 /** What model providers accept as the name of a tool. */
-export const MAX_WIRE_NAME_LENGTH = 64
+const MAX_WIRE_NAME_LENGTH = 64
 
 /** The names by which a model calls the tools of a manifest, in both directions. */
 export type WireNames = {

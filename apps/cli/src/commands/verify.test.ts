@@ -142,6 +142,22 @@ test('--check-env finds references that are not set', async () => {
   ).toBe(0)
 })
 
+test('the tools of a skill are checked, and held against a manifest when one is given', async () => {
+  const skill =
+    '§SKILL\nread\n§TOOLS\nmatrix://tool/mcp/fs/read_text_file@2026.8.31\nmatrix://tool/mcp/fs/gone@2026.8.31\n'
+  const cwd = folderWith({ 'SKILL.mtx': skill, 'bare.mtx': skill.replaceAll('@2026.8.31', ''), 'a.json': goodManifest })
+
+  expect((await matrix(['verify', '--offline', 'SKILL.mtx'], { cwd })).stdout).toContain('Skill, 2 tool URIs')
+  expect(await matrix(['verify', '--offline', '--manifest', 'a.json', 'SKILL.mtx'], { cwd })).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/MX016 \(Q17\).*SKILL\.mtx:5:1/s),
+  })
+  expect(await matrix(['verify', '--offline', 'bare.mtx'], { cwd })).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('MX015 (Q17)'),
+  })
+})
+
 test('the shipped manifests pass', async () => {
   const agents = fileURLToPath(new URL('../../../../agents', import.meta.url))
   const { code, stdout } = await matrix(['verify', '--offline', '--strict', agents])

@@ -1,5 +1,14 @@
-import { type Mode, manifestDigest, type Report, verifyDocument } from '@matrix/manifest'
-import { printableLine } from '@matrix/protocol'
+import {
+  checkManifest,
+  type Manifest,
+  type Mode,
+  manifestDigest,
+  parseDocument,
+  parseSkill,
+  type Report,
+  verifyDocument,
+} from '@matrix/manifest'
+import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { findInputs, type InputPath, readInput } from '../input-file.ts'
 import { countSeverity, type FileReport } from '../report.ts'
@@ -10,6 +19,7 @@ export type VerifyOptions = {
   strict?: boolean
   bootstrap?: boolean
   checkEnv?: boolean
+  manifest?: string
   json?: boolean
   sarif?: boolean
   github?: boolean
@@ -20,10 +30,11 @@ const staticOnly = 'Static check only: no server was started, so tool lists and 
 /** Checks every file and says what it found in the form that was asked for. */
 export async function verify(patterns: string[], options: VerifyOptions): Promise<ExitCode> {
   const inputs = await findInputs(patterns)
+  const manifest = options.manifest === undefined ? undefined : await readManifest(options.manifest)
   const reports: FileReport[] = []
   let skipped = 0
   for (const input of inputs) {
-    const report = await verifyInput(input, options)
+    const report = await verifyInput(input, options, manifest)
     if (report) reports.push(report)
     else skipped += 1
   }
@@ -34,8 +45,13 @@ export async function verify(patterns: string[], options: VerifyOptions): Promis
   return exitCode.ok
 }
 
-async function verifyInput({ path, isFound }: InputPath, options: VerifyOptions): Promise<FileReport | undefined> {
+async function verifyInput(
+  { path, isFound }: InputPath,
+  options: VerifyOptions,
+  manifest: Manifest | undefined,
+): Promise<FileReport | undefined> {
   const bytes = await readInput(path)
+  if (path.endsWith('.mtx')) return verifySkill(path, bytes.toString('utf8'), modeOf(options), manifest)
   const report = await verifyDocument(bytes, {
     mode: modeOf(options),
     ...(options.checkEnv && { environment: (name: string) => process.env[name] !== undefined }),
@@ -43,6 +59,21 @@ async function verifyInput({ path, isFound }: InputPath, options: VerifyOptions)
   // A directory holds other JSON too; only what was named must be ours.
   if (isFound && report.format === undefined && report.value !== undefined) return undefined
   return { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
+}
+
+function verifySkill(file: string, text: string, mode: Mode, manifest: Manifest | undefined): FileReport {
+  const { tools, findings } = parseSkill(text, { mode, ...(manifest && { manifest }) })
+  const allowed = tools === 'unconstrained' ? 'any tool of its manifest' : `${tools.size} tool URIs`
+  return { file, text, format: 'skill', summary: `Skill, ${allowed}`, value: undefined, findings }
+}
+
+/** The manifest that skills are held against must itself be readable, or nothing could be said about them. */
+async function readManifest(path: string): Promise<Manifest> {
+  const { manifest } = checkManifest(parseDocument(await readInput(path)).value)
+  if (manifest) return manifest
+  throw new MatrixError('DOCUMENT_UNREADABLE', `${path} is not a manifest that can be read.`, {
+    hint: `Run matrix verify --offline ${path} to see why.`,
+  })
 }
 
 function modeOf({ strict, bootstrap }: VerifyOptions): Mode {
