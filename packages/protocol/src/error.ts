@@ -12,6 +12,7 @@ export const errors = {
   TOOL_UNKNOWN: { status: 404, hint: 'Use a tool that the manifest declares.' },
   TOOL_AMBIGUOUS: { status: 409, hint: 'Name the tool by its full matrix:// URI.' },
   TOOL_DRIFT: { status: 409, hint: 'Compare with matrix diff, then lock again if the change is wanted.' },
+  TOOL_FAILED: { status: 422, hint: 'Change the arguments as the message says, then call again.' },
   AUTHORIZATION_DENIED: {
     status: 403,
     hint: 'Do not repeat the call; ask the person in charge or choose another way.',

@@ -1,5 +1,6 @@
 import { MatrixError } from '@matrix/protocol'
-import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import { deserializeMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import { openLineBuffer } from './line-buffer.ts'
 import type { RunningProgram } from './sandbox/running-program.ts'
 
 /** MCP over the pipes of a program that somebody else knows how to start, which the SDK's own transport cannot leave to them. */
@@ -13,7 +14,7 @@ const MAX_MESSAGE_BYTES = 10 << 20
 const MAX_LAST_WORDS = 8192
 
 export function programTransport(start: () => Promise<RunningProgram>): ProgramTransport {
-  const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES })
+  const lines = openLineBuffer(MAX_MESSAGE_BYTES)
   let program: RunningProgram | undefined
   let words = ''
 
@@ -29,7 +30,6 @@ export function programTransport(start: () => Promise<RunningProgram>): ProgramT
       })
       void program.exited.then(() => {
         program = undefined
-        buffer.clear()
         transport.onclose?.()
       })
     },
@@ -48,24 +48,20 @@ export function programTransport(start: () => Promise<RunningProgram>): ProgramT
 
   function receive(chunk: Buffer): void {
     try {
-      buffer.append(chunk)
+      for (const line of lines.add(chunk)) deliver(line)
     } catch (error) {
-      transport.onerror?.(error as Error)
       program?.stdout.off('data', receive)
+      transport.onerror?.(error as Error)
       void program?.stop(0)
-      return
     }
-    for (let message = next(); message; message = next()) transport.onmessage?.(message)
   }
 
-  /** Skips what is no message, so that a server which prints is noisy rather than broken. */
-  function next(): JSONRPCMessage | null {
-    for (;;) {
-      try {
-        return buffer.readMessage()
-      } catch (error) {
-        transport.onerror?.(error as Error)
-      }
+  /** What is no message is told and passed over, so that a server which prints is noisy rather than broken. */
+  function deliver(line: string): void {
+    try {
+      transport.onmessage?.(deserializeMessage(line))
+    } catch (error) {
+      transport.onerror?.(error as Error)
     }
   }
 

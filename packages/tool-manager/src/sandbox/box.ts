@@ -56,7 +56,7 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
   const egress = context.egressSocket ? { socket: context.egressSocket, bridgeFd: BRIDGE_FD } : undefined
   const stage = planStage(plan.mounts, egress?.socket, context.identity)
   const args = formatArguments(plan, {
-    env: { ...(egress ? egressEnvironment : {}), ...launch.env },
+    env: { ...(egress && plan.filter.spawn ? egressEnvironment : {}), ...launch.env },
     protectedPaths,
     filterFd: FILTER_FD,
     egress,

@@ -1,7 +1,7 @@
 /** One instruction of a classic BPF program, as the kernel reads it. */
 export type Instruction = { code: number; jumpTrue: number; jumpFalse: number; value: number }
 
-export const LOAD_WORD = 0x20
+const LOAD_WORD = 0x20
 export const JUMP_IF_EQUAL = 0x15
 export const JUMP_IF_AT_LEAST = 0x35
 export const JUMP_IF_ANY_BIT = 0x45

@@ -9,6 +9,8 @@ import type { FilterRules } from './seccomp-filter.ts'
 /** Where a box finds what Matrix puts there for it. */
 export const EGRESS_SOCKET = '/run/matrix/egress.sock'
 export const EGRESS_BRIDGE = '/run/matrix/egress-bridge.cjs'
+/** Set inside every box, and nowhere else. */
+export const BOXED = 'MATRIX_BOXED'
 const HOME = '/home/agent'
 
 /** A policy turned into what the kernel will be asked for. Nothing in it has been started. */
@@ -152,7 +154,7 @@ function depth(path: string): number {
 }
 
 function defaultEnvironment({ searchPath }: BoxPlan): Record<string, string> {
-  return { PATH: searchPath, HOME, USER: 'agent', LANG: 'C.UTF-8', TMPDIR: '/tmp' }
+  return { PATH: searchPath, HOME, USER: 'agent', LANG: 'C.UTF-8', TMPDIR: '/tmp', [BOXED]: '1' }
 }
 
 function refused(message: string, hint?: string): MatrixError {

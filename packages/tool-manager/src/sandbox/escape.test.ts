@@ -285,7 +285,7 @@ boxedTest('case 14: nothing can be typed into the terminal of the one who starte
     console.log(String(Buffer.concat(await running.stdout.toArray())))
   `)
   const command = `${process.execPath} ${daemon}`
-  const output = execFileSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8', stdio: 'pipe' })
+  const output = execFileSync('/usr/bin/script', ['-qec', command, '/dev/null'], { encoding: 'utf8', stdio: 'pipe' })
 
   expect(output.trim()).toBe('no terminal1')
 })

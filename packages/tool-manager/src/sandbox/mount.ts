@@ -9,27 +9,11 @@ export type Mount =
 /** Links that a merged /usr leaves at the top, and real folders on systems that did not merge. */
 const topFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** What the dynamic linker, name lookups and certificates need; none of it is secret. */
-const settings = [
-  '/etc/ld.so.cache',
-  '/etc/ld.so.conf',
-  '/etc/ld.so.conf.d',
-  '/etc/passwd',
-  '/etc/group',
-  '/etc/nsswitch.conf',
-  '/etc/ssl/certs',
-  '/etc/ssl/openssl.cnf',
-  '/etc/pki/tls/certs',
-  '/etc/pki/ca-trust/extracted',
-  '/etc/ca-certificates',
-  '/etc/localtime',
-  '/etc/timezone',
-  '/etc/alternatives',
-  '/etc/protocols',
-  '/etc/services',
-  '/etc/mime.types',
-]
-const networkSettings = ['/etc/resolv.conf', '/etc/hosts', '/etc/host.conf', '/etc/gai.conf']
+/** What the dynamic linker, names, clocks and certificates need, and no more: each one is a mount that takes time. */
+const settings = ['/etc/ld.so.cache', '/etc/passwd', '/etc/nsswitch.conf', '/etc/localtime', ...certificates()]
+/** Programs that a shell starts look further. */
+const shellSettings = ['/etc/group', '/etc/alternatives']
+const networkSettings = ['/etc/resolv.conf', '/etc/hosts', '/etc/services']
 
 /** Where libraries and what they read lie: enough to run a program that was named, with none to start from it. */
 const libraries = ['/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libx32', '/usr/local/lib', '/usr/share']
@@ -40,7 +24,9 @@ export function systemMounts({ shell, network }: { shell: boolean; network: bool
   return [
     ...programs.filter(isFolder).map(readable),
     ...topFolders.flatMap((folder) => topMount(folder, shell)),
-    ...[...settings, ...(network ? networkSettings : [])].filter(existsSync).map(readable),
+    ...[...settings, ...(shell ? shellSettings : []), ...(network ? networkSettings : [])]
+      .filter(existsSync)
+      .map(readable),
   ]
 }
 
@@ -66,6 +52,11 @@ function topMount(folder: string, shell: boolean): Mount[] {
   if (found?.isSymbolicLink()) return [{ kind: 'link', to: readlinkSync(folder), target: folder }]
   const isPrograms = folder === '/bin' || folder === '/sbin'
   return found?.isDirectory() && (shell || !isPrograms) ? [readable(folder)] : []
+}
+
+/** Each family of distributions has its own place for them; the first that exists is the one in use. */
+function certificates(): string[] {
+  return ['/etc/ssl/certs', '/etc/pki/ca-trust/extracted', '/etc/pki/tls/certs'].filter(existsSync)
 }
 
 function isSystemPath(path: string): boolean {

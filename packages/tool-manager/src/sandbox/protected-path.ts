@@ -43,7 +43,7 @@ export function leaseProtection(worktree: string): Protection {
 }
 
 /** Only what exists and is no link: bubblewrap would create the rest, through the link, outside of the worktree. */
-export function findProtectedPaths(worktree: string): string[] {
+function findProtectedPaths(worktree: string): string[] {
   return protectedNames
     .map((name) => join(worktree, name))
     .filter((path) => {

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { killGroup } from '../sandbox/running-program.ts'
+import { failed } from './workspace.ts'
+
+/** The ripgrep that comes with the package, or the system's. */
+export async function findRipgrep(): Promise<string | undefined> {
+  const bundled = await import('@vscode/ripgrep').then(({ rgPath }) => rgPath).catch(() => undefined)
+  return [bundled, '/usr/bin/rg', '/usr/local/bin/rg'].find((path) => path !== undefined && existsSync(path))
+}
+
+export type RipgrepOptions = {
+  ripgrep: string
+  cwd: string
+  args: readonly string[]
+  /** What ends one result: a newline, or NUL for file names. */
+  separator: '\n' | '\0'
+  limit: number
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+}
+
+export type RipgrepResult = { found: string[]; isCut: boolean; stopped: 'timeout' | 'cancelled' | undefined }
+
+const MAX_BYTES = 256 << 10
+const NOTHING_FOUND = 1
+
+/** Its settings and the ignore files outside of the tree must not change what an agent finds. */
+const always = [
+  '--no-config',
+  '--no-ignore-global',
+  '--no-require-git',
+  '--color=never',
+  '--sort=path',
+  '--no-messages',
+]
+
+/** Runs ripgrep until it is done, has found enough, or has taken too long. Its expressions cannot be made slow. */
+export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
+  const { ripgrep, cwd, args, separator, limit, timeoutMs, signal } = options
+  const child = spawn(ripgrep, [...always, ...args], { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  let errors = ''
+  let isCut = false
+  let stopped: RipgrepResult['stopped']
+
+  return new Promise((done, fail) => {
+    const end = () => child.pid !== undefined && killGroup(child.pid)
+    const stop = (reason: 'timeout' | 'cancelled') => {
+      stopped = reason
+      end()
+    }
+    const cancel = () => stop('cancelled')
+    const timer = setTimeout(stop, timeoutMs, 'timeout')
+    signal?.addEventListener('abort', cancel, { once: true })
+
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      if (isCut) return
+      text += chunk
+      if (text.length <= MAX_BYTES && countOf(text, separator) <= limit) return
+      isCut = true
+      end()
+    })
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      errors = (errors + chunk).slice(0, 4096)
+    })
+    child.on('error', (cause) => fail(failed(`ripgrep could not be started: ${cause.message}`, { cause })))
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', cancel)
+      if (code !== null && code > NOTHING_FOUND && text === '') return fail(failed(explain(errors)))
+      const found = text.split(separator).filter((line) => line !== '')
+      done({ found: found.slice(0, limit), isCut: isCut || found.length > limit, stopped })
+    })
+  })
+}
+
+function countOf(text: string, separator: string): number {
+  let count = 0
+  for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + 1)) count += 1
+  return count
+}
+
+function explain(errors: string): string {
+  return errors.trim().replace(/^(rg|error): */gm, '') || 'ripgrep failed without a word.'
+}

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { spawnBoxed } from './box.ts'
+import { type EgressProxy, openEgress } from './egress-proxy.ts'
+import { giveTree, resolveIdentity } from './identity.ts'
+import { BUBBLEWRAP, checkSandbox } from './self-test.ts'
+
+const identity = resolveIdentity()
+const status = await checkSandbox({ identity })
+const boxedTest = test.runIf(status.available && existsSync('/usr/bin/openssl'))
+if (!status.available)
+  process.stderr.write(`NOT TESTED: nothing can be boxed here. ${status.reason} To test it: ${status.fix}\n`)
+
+let folder: string
+let servers: Server[]
+let proxy: EgressProxy
+let ports: { plain: number; secure: number }
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'matrix-bridge-'))
+  chmodSync(folder, 0o755)
+  const [key, cert] = makeCertificate()
+  const plain = createServer((request, reply) => reply.end(`plain ${request.headers.host}`))
+  const secure = createSecureServer({ key, cert }, (request, reply) => reply.end(`secure ${request.headers.host}`))
+  servers = [plain, secure]
+  for (const server of servers) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  ports = { plain: portOf(plain), secure: portOf(secure) }
+  const hosts = Object.values(ports).flatMap((port) => [`api.example.com:${port}`, `127.0.0.1:${port}`])
+  proxy = await openEgress({ hosts, identity, resolve: async () => ['127.0.0.1'] })
+  if (identity) giveTree(folder, identity)
+})
+afterAll(async () => {
+  await proxy.close()
+  for (const server of servers) server.close()
+  rmSync(folder, { recursive: true })
+})
+
+boxedTest.each([
+  ['fetch', `const get = async (url) => (await fetch(url)).text()`],
+  [
+    'http and https',
+    `const get = (url) => new Promise((done, fail) =>
+      require(url.split(':')[0]).get(url, async (reply) => done(String(Buffer.concat(await reply.toArray())))).on('error', fail))`,
+  ],
+])('%s of a program that may not spawn reaches what is listed, and nothing else', async (_, get) => {
+  const output = await runInBox(`
+    ${get}
+    const attempt = (url) => get(url).catch((error) => (error.cause ?? error).message)
+    ;(async () => {
+      console.log(await attempt('http://api.example.com:${ports.plain}/'))
+      console.log(await attempt('https://api.example.com:${ports.secure}/'))
+      console.log(await attempt('https://evil.example.com/'))
+      console.log(await attempt('http://127.0.0.1:${ports.plain}/'))
+    })()
+  `)
+
+  expect(output.split('\n')).toEqual([
+    `plain api.example.com:${ports.plain}`,
+    `secure api.example.com:${ports.secure}`,
+    'evil.example.com:443 cannot be reached from this sandbox. The destination is not in the list.',
+    `connect ECONNREFUSED 127.0.0.1:${ports.plain}`,
+    '',
+  ])
+})
+
+async function runInBox(source: string): Promise<string> {
+  const running = await spawnBoxed(
+    {
+      program: process.execPath,
+      args: ['-e', source],
+      env: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') },
+      policy: { sideEffects: ['read', 'network'], hosts: [], worktree: folder },
+    },
+    { bubblewrap: BUBBLEWRAP, identity, egressSocket: proxy.socket },
+  )
+  const [output, errors] = await Promise.all([running.stdout.toArray(), running.stderr.toArray()])
+  return `${Buffer.concat(output)}${Buffer.concat(errors)}`
+}
+
+function makeCertificate(): [Buffer, Buffer] {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const name = ['-subj', '/CN=api.example.com', '-addext', 'subjectAltName=DNS:api.example.com']
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  execFileSync('/usr/bin/openssl', ['req', ...kind, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  return [readFileSync(key), readFileSync(cert)]
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}
