@@ -23,7 +23,6 @@ export const errors = {
   CREDENTIAL_MISSING: { status: 424, hint: 'Set the environment variables that are named, then start again.' },
   TOOL_TIMEOUT: { status: 504, hint: 'Ask for less at once, or give the tool a larger timeout_ms in the manifest.' },
   TOOL_CANCELLED: { status: 409, hint: 'Call again if the result is still wanted.' },
-  TOOL_FAILED: { status: 502, hint: 'Check the arguments against the tool’s schema.' },
   PACKAGE_MISMATCH: {
     status: 409,
     hint: 'Do not run it. Find out why the bytes differ, then pin what you trust with matrix digest or matrix lock.',

@@ -38,12 +38,17 @@ export function scriptedServer(
     alias: 'scripted',
     transport: 'stdio',
     command: 'node',
-    args: [file, JSON.stringify({ ...script, tools })],
+    args: [file, plainJson({ ...script, tools })],
     package_digest: digest,
     version: '1.0.0',
     tools: [...new Set(tools.map(({ name }) => name))].map((name): Tool => ({ name, side_effect_class: 'read' })),
     ...more,
   }
+}
+
+/** What hides in a definition would also be found in the manifest that holds the script. */
+function plainJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 export function manifestOf(servers: Manifest['servers'], more: Partial<Manifest> = {}): Manifest {
