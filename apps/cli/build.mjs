@@ -12,6 +12,8 @@ const options = {
   target: 'node20',
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
+  // Comes with a program for each system; where it is not installed, the system's own ripgrep is used.
+  external: ['@vscode/ripgrep'],
   minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.

@@ -179,9 +179,19 @@ function explainFailure(error: unknown, { alias, limitMs, signal, lastWords }: F
     })
   if (error instanceof ProtocolError)
     return new MatrixError('TOOL_FAILED', `"${alias}" refused the call: ${brief(error.message)}`, options)
-  const words = brief(lastWords().trim().split('\n').slice(-3).join(' '))
+  const words = brief(tellingLine(lastWords()))
   const reason = words ? `It said: ${words}` : brief(error instanceof Error ? error.message : String(error))
   return new MatrixError('SERVER_UNAVAILABLE', `"${alias}" is not there. ${reason}`, options)
+}
+
+/** Of what a program prints when it dies, the line that says why; the stack below it says where in somebody else's code. */
+function tellingLine(words: string): string {
+  const lines = words.split('\n').map((line) => line.trim())
+  return (
+    lines.findLast((line) =>
+      /^(?:\w*(?:Error|Exception)\b.*:|bwrap:|.*\b(?:error|failed|cannot|missing)\b)/i.test(line),
+    ) ?? lines.filter(Boolean).slice(-2).join(' ')
+  )
 }
 
 function brief(text: string): string {

@@ -29,4 +29,4 @@ export {
   type ServerUse,
 } from './server-pool.ts'
 export type { Spill, ToolResult } from './tool-result.ts'
-export { checkServer, type Verification } from './verification.ts'
+export { checkServer, driftError, type Verification } from './verification.ts'

@@ -187,7 +187,6 @@ function boxLaunch(
     program: launch.program,
     args: launch.args.map(place),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
-    cwd: worktree,
     policy: { sideEffects, worktree, hosts, readable: launch.readable },
   }
 }

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import {
+  checkLock,
+  checkManifest,
+  detectFormat,
+  type Lock,
+  type Manifest,
+  type Policy,
+  parseDocument,
+} from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
+import { readInput } from './input-file.ts'
+
+/** An agent that can run: its manifest, and the lock of it where there is one. */
+export type AgentFile = {
+  manifest: Manifest
+  lock: Lock | undefined
+  policy: Policy | undefined
+  /** Where relative files of the manifest start. */
+  base: string
+  /** The way to the list of servers in the file itself. */
+  serversPath: string[]
+}
+
+/** Where the lock of a manifest lies: beside it, `agent.lock.json` for `agent.json`. */
+export function lockPathOf(path: string): string {
+  return `${path.replace(/(?:\.lock)?\.json$/, '')}.lock.json`
+}
+
+/** Reads a manifest together with the lock beside it, or a lock by itself. */
+export async function readAgentFile(path: string, bytes?: Uint8Array): Promise<AgentFile> {
+  const { value } = parseDocument(bytes ?? (await readInput(path)))
+  const base = path === '-' ? process.cwd() : dirname(resolve(path))
+  if (detectFormat(value) === 'lock') return lockedAgent(requireLock(value, path), base)
+  const { manifest } = checkManifest(value)
+  if (!manifest)
+    throw new MatrixError('DOCUMENT_INVALID', `${path} is not a manifest that can be run.`, {
+      hint: `Run matrix verify --offline ${path} to see why; other formats are turned into one with matrix lock.`,
+    })
+  const beside = lockPathOf(path)
+  if (path === '-' || !existsSync(beside))
+    return { manifest, lock: undefined, policy: undefined, base, serversPath: ['servers'] }
+  const lock = requireLock(parseDocument(await readInput(beside)).value, beside)
+  return { manifest, lock, policy: lock.policy, base, serversPath: ['servers'] }
+}
+
+function lockedAgent(lock: Lock, base: string): AgentFile {
+  return { manifest: lock.manifest, lock, policy: lock.policy, base, serversPath: ['manifest', 'servers'] }
+}
+
+function requireLock(value: unknown, path: string): Lock {
+  const { lock } = checkLock(value)
+  if (lock) return lock
+  throw new MatrixError('DOCUMENT_INVALID', `${path} is not a lock that can be read.`, {
+    hint: 'Run matrix lock again; a lock is not edited by hand.',
+  })
+}
