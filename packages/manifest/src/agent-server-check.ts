@@ -16,7 +16,7 @@ const transports = new Map<string, 'stdio' | 'http'>([
 ])
 
 /** How a server is reached: as it says, or else by whether it has a command or a URL. */
-export function agentTransport(server: AgentServer): 'stdio' | 'http' | undefined {
+function agentTransport(server: AgentServer): 'stdio' | 'http' | undefined {
   const said = server.transport ?? server.type
   if (said !== undefined) return transports.get(said)
   if (server.command && server.url) return undefined

@@ -107,10 +107,12 @@ type Discovered = {
 
 function reportDiscovered(bijection: Bijection, { server, surface, tool, locked, where }: Discovered): void {
   const changed = tool && locked ? changeProblems(server.alias, lockedDefinition(locked, tool), surface, where) : []
+  // What is still as it was locked was looked through when the lock was checked.
+  const isKnown = tool && locked && changed.length === 0
   const problems = [
     ...(tool ? classProblems(tool, surface, where) : [undeclared(server.alias, surface.name, where)]),
     ...changed,
-    ...readably(surface, where, () => hiddenTextProblems(surface, where)),
+    ...(isKnown ? [] : readably(surface, where, () => hiddenTextProblems(surface, where))),
   ]
   const state = !tool ? 'undeclared' : changed.length > 0 ? 'changed' : 'same'
   report(bijection, { name: surface.name, state, ...(tool && { side_effect_class: tool.side_effect_class }) }, problems)

@@ -98,4 +98,5 @@ test('no pattern makes the matcher go back: the most hostile end soon over ten t
 test('a pattern too big to be meant is not well-formed', () => {
   expect(compileGlob(`${'a'.repeat(10_000)}*`)).toBeUndefined()
   expect(compileGlob(`${'{'.repeat(10_000)}*`)).toBeUndefined()
+  expect(compileGlob(`${'{'.repeat(17)}a${'}'.repeat(17)}*`)).toBeUndefined()
 })

@@ -7,7 +7,7 @@ const text = z.string().min(1)
 const range = text.refine((version) => validRange(version) !== null, 'a version range, such as >=1.0.0 or ^2.3')
 
 /** A server that an agent needs, and what it needs of it. Scopes are the server's own words; they ask, and never grant. */
-export const GparsServer = z.strictObject({
+const GparsServer = z.strictObject({
   server_id: text.describe('Its identifier in a registry.'),
   version: range,
   permission_scopes: z.array(z.string()),
@@ -34,7 +34,7 @@ export const GparsRequirements = z.strictObject({
 })
 export type GparsRequirements = z.infer<typeof GparsRequirements>
 
-export const GparsCapability = z.strictObject({ id: text, description: text })
+const GparsCapability = z.strictObject({ id: text, description: text })
 export type GparsCapability = z.infer<typeof GparsCapability>
 
 /** The later shape: what the agent is designed to do, in words; which servers it gets is decided elsewhere. */

@@ -8,8 +8,11 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   return isSameObject(a as Record<string, unknown>, b as Record<string, unknown>)
 }
 
+// Plain loops: this is the check of every definition on every connection, and often the first thing a process does.
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((each, index) => isSameJson(each, b[index]))
+  if (a.length !== b.length) return false
+  for (let index = 0; index < a.length; index += 1) if (!isSameJson(a[index], b[index])) return false
+  return true
 }
 
 function isSameObject(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {

@@ -35,6 +35,12 @@ test('the order of servers, tools and keys makes no difference', () => {
   )
 })
 
+test('what changed is told in the same order, whatever order it stands in', () => {
+  const [before, after] = [recorded('filesystem-2026.1.14.json'), recorded('filesystem-2026.8.31.json')]
+  const reverse = (lock: Lock) => shuffledLock(lock, countingDown())
+  expect(diffLock(reverse(before), reverse(after))).toEqual(diffLock(before, after))
+})
+
 test('two releases of the filesystem server: same names, and everything that changed behind them', () => {
   const changes = diffLock(recorded('filesystem-2026.1.14.json'), recorded('filesystem-2026.8.31.json'))
   const lines = changes.map(({ danger, where, message }) => `${danger} ${where.tool ?? where.server}: ${message}`)
@@ -232,4 +238,9 @@ function shuffledLock(lock: Lock, next: () => number): Lock {
   }
   const servers = mixed(lock.manifest.servers).map((server) => ({ ...server, tools: mixed(server.tools) }))
   return keys({ ...lock, manifest: { ...lock.manifest, servers } }) as Lock
+}
+
+function countingDown(): () => number {
+  let number = 0
+  return () => --number
 }

@@ -20,6 +20,8 @@ test('a tilde is the home folder, but only at the start of an entry', () => {
   expect(matches('~', '/home/ada/.ssh/id')).toBe(true)
   expect(matches('~/.ssh', '/home/ada/.ssh/id')).toBe(true)
   expect(matches('~ada/.ssh', '/home/ada/.ssh/id')).toBe(false)
+  expect(matches('~ada/x', '/home/ada/ada/x')).toBe(false)
+  expect(matches('~ada/x', '~ada/x/file')).toBe(true)
   expect(matches('~/.ssh', '~/.ssh/id')).toBe(false)
 })
 

@@ -2,14 +2,15 @@ import { realpath } from 'node:fs/promises'
 import type { SideEffect } from '@matrix/manifest'
 import type { BoxLaunch } from '../sandbox/box.ts'
 import { findRipgrep } from './ripgrep.ts'
+import { getServerFile } from './server-file.ts'
 
 export type BuiltinLaunchOptions = {
   /** The worktree. */
   root: string
   /** The union over the agent's enabled built-in tools. */
   sideEffects: readonly SideEffect[]
-  /** One file that holds the whole server. */
-  serverFile: string
+  /** One file that holds the whole server; the one that comes with the package if absent. */
+  serverFile?: string | undefined
   version: string
   hosts?: readonly string[] | undefined
   readable?: readonly string[] | undefined
@@ -23,7 +24,10 @@ export type BuiltinLaunchOptions = {
 export async function builtinLaunch(options: BuiltinLaunchOptions): Promise<BoxLaunch> {
   const { sideEffects, version, hosts, readable = [], env } = options
   // Links on the way to them are not there inside the box.
-  const [root, serverFile] = await Promise.all([realpath(options.root), realpath(options.serverFile)])
+  const [root, serverFile] = await Promise.all([
+    realpath(options.root),
+    realpath(options.serverFile ?? getServerFile()),
+  ])
   const ripgrep = await findRipgrep()
   return {
     program: process.execPath,

@@ -281,9 +281,9 @@ describe.each(connections)('%s', (kind, connect) => {
     expect(await tools.text('write_file', { path: 'a/b/c.txt', content: 'new ä' })).toBe('Created a/b/c.txt (6 bytes).')
     expect(readFileSync(join(worktree, 'a/b/c.txt'), 'utf8')).toBe('new ä')
     put('run.sh', 'old')
-    chmodSync(join(worktree, 'run.sh'), 0o755)
+    chmodSync(join(worktree, 'run.sh'), 0o775)
     expect(await tools.text('write_file', { path: 'run.sh', content: 'new' })).toBe('Replaced run.sh (3 bytes).')
-    expect(statSync(join(worktree, 'run.sh')).mode & 0o777).toBe(0o755)
+    expect(statSync(join(worktree, 'run.sh')).mode & 0o777).toBe(0o775)
     expect(readdirSync(worktree).sort()).toEqual(['a', 'run.sh'])
     expect(await tools.call('write_file', { path: 'run.sh/x', content: '' })).toMatchObject({ isError: true })
     expect(await tools.call('write_file', { path: 'a', content: '' })).toMatchObject({
@@ -331,11 +331,11 @@ describe.each(connections)('%s', (kind, connect) => {
   })
 
   test('list_files follows globs and .gitignore, and leaves out what is hidden unless asked', async () => {
-    for (const path of ['src/a.ts', 'src/a.test.ts', 'src/deep/b.ts', 'dist/a.js', '.env', '.git/config', 'README.md'])
-      put(path, '')
+    for (const path of ['src/a.ts', 'src/a.test.ts', 'src/deep/b.ts', 'dist/a.js', '.env', 'README.md']) put(path, '')
     put('.gitignore', 'dist/\n')
 
     expect(await tools.text('list_files', {})).toBe('README.md\nsrc/a.test.ts\nsrc/a.ts\nsrc/deep/b.ts')
+    put('.git/config', '')
     expect(await tools.text('list_files', { pattern: '*.test.ts' })).toBe('src/a.test.ts')
     expect(await tools.text('list_files', { pattern: 'src/*.ts' })).toBe('src/a.test.ts\nsrc/a.ts')
     expect(await tools.text('list_files', { path: 'src/deep' })).toBe('src/deep/b.ts')

@@ -6,7 +6,7 @@ import { MatrixError } from '@matrix/protocol'
 import type { BoxPolicy } from './box-policy.ts'
 import { type BoxPlan, EGRESS_BRIDGE, formatArguments, formatLimits, planBox } from './bubblewrap.ts'
 import { egressBridge, egressEnvironment } from './egress-bridge.ts'
-import type { Identity } from './identity.ts'
+import { checkAccess, type Identity } from './identity.ts'
 import { leaseProtection } from './protected-path.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
 import { formatFilter } from './seccomp-filter.ts'
@@ -41,7 +41,9 @@ export async function spawnBoxed(launch: BoxLaunch, context: BoxContext): Promis
   if (!isMainThread) throw new MatrixError('SANDBOX_REFUSED', 'A box is started from the main thread only.')
 
   const plan = planBox(launch.policy, launch)
-  const protection = plan.worktree?.isWritable ? leaseProtection(plan.worktree.path) : undefined
+  const { worktree } = plan
+  if (worktree && context.identity) checkAccess(worktree.path, worktree.isWritable, context.identity)
+  const protection = worktree?.isWritable ? leaseProtection(worktree.path) : undefined
   try {
     const running = await followChild(startBubblewrap(launch, plan, protection?.paths ?? [], context), true)
     if (protection) void running.exited.then(protection.release)
@@ -79,7 +81,7 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
   const pipes = child.stdio as (Writable | null)[]
   // One that ends early closes its pipes while something is still being written to them.
   for (const pipe of pipes) pipe?.on('error', () => {})
-  pipes[ARGUMENTS_FD]?.end(args.map((argument) => `${argument}\0`).join(''))
+  pipes[ARGUMENTS_FD]?.end(args)
   pipes[FILTER_FD]?.end(formatFilter(plan.filter, getMachine()))
   pipes[BRIDGE_FD]?.end(egressBridge)
   return child

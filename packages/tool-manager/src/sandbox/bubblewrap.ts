@@ -69,11 +69,16 @@ export type BoxArguments = {
   locate(source: string): string
 }
 
-/** Everything for `bwrap --args`, so that nothing of it stands in a process list. */
-export function formatArguments(
-  plan: BoxPlan,
-  { env, protectedPaths, filterFd, egress, locate }: BoxArguments,
-): string[] {
+/** Everything for `bwrap --args`, where nothing of it stands in a process list. */
+export function formatArguments(plan: BoxPlan, given: BoxArguments): string {
+  const all = listArguments(plan, given)
+  // They are told apart by NUL: one inside would add arguments of somebody else's choice.
+  const forged = all.find((argument) => argument.includes('\0'))
+  if (forged !== undefined) throw refused('A path or a value of the environment holds a NUL character.')
+  return all.map((argument) => `${argument}\0`).join('')
+}
+
+function listArguments(plan: BoxPlan, { env, protectedPaths, filterFd, egress, locate }: BoxArguments): string[] {
   const { limits } = plan
   const scratch = (target: string, size: number) => ['--size', String(size), '--tmpfs', target]
   return [
@@ -120,12 +125,16 @@ function planWorktree({ worktree, sideEffects }: BoxPolicy): BoxPlan['worktree']
   return { path: checkOwn(path), isWritable: sideEffects.includes('write') }
 }
 
-/** A folder that holds the system, or everything somebody owns, is not handed to a tool. */
+/** A folder that holds the system, or everything somebody owns, is not handed to a tool; nor is a part of the kernel. */
 function checkOwn(path: string): string {
-  const kept = ['/usr', '/etc', '/proc', '/sys', '/dev', '/run', '/var/lib', homedir()]
+  const kept = ['/usr', '/etc', '/proc', '/sys', '/dev', '/run', '/boot', '/home', '/root', '/var/lib', homedir()]
   const hidden = kept.find((folder) => isWithin(folder, path))
-  if (path === '/' || hidden)
-    throw refused(`${path} is too much for a box: it holds ${hidden ?? 'everything'}.`, 'Name a folder further down.')
+  const isKernel = ['/proc', '/sys', '/dev'].some((folder) => isWithin(path, folder))
+  if (hidden || isKernel)
+    throw refused(
+      `${path} is too much for a box: it holds ${hidden ?? 'parts of the kernel'}.`,
+      'Name a folder further down.',
+    )
   return path
 }
 

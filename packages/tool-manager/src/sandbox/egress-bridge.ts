@@ -32,12 +32,12 @@ const { isMainThread } = require('node:worker_threads')
 const door = ${JSON.stringify(EGRESS_SOCKET)}
 
 if (isMainThread) {
-  const bridge = net.createServer((client) => {
-    const way = net.connect(door)
+  const bridge = net.createServer({ allowHalfOpen: true }, (client) => {
+    const way = net.connect({ path: door, allowHalfOpen: true })
     client.on('error', () => way.destroy())
     way.on('error', () => client.destroy())
-    client.on('close', () => way.destroy())
-    way.on('close', () => client.destroy())
+    client.on('close', () => way.writableEnded || way.destroy())
+    way.on('close', () => client.writableEnded || client.destroy())
     client.pipe(way)
     way.pipe(client)
   })

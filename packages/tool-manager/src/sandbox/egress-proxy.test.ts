@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EgressDecision, type EgressProxy, openEgress } from './egress-proxy.ts'
 import { isPublic, parseHost } from './egress-rule.ts'
@@ -12,7 +13,7 @@ const names: Record<string, string[]> = {}
 
 beforeEach(async () => {
   decisions = []
-  upstream = createServer((socket) => socket.on('error', () => {}).end('hello from upstream'))
+  upstream = createServer({ allowHalfOpen: true }, (socket) => socket.on('error', () => {}).end('hello from upstream'))
   await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
   port = (upstream.address() as AddressInfo).port
   proxy = await openEgress({
@@ -39,6 +40,23 @@ test('a listed destination is reached, and the decision is told', async () => {
   expect(decisions).toEqual([
     { asked: `CONNECT 127.0.0.1:${port} HTTP/1.1`, allowed: true, reason: 'The destination is in the list.' },
   ])
+})
+
+test('all that the host says arrives, also after the client has said its last word', async () => {
+  const size = 20_000_000
+  upstream.removeAllListeners('connection').on('connection', (socket) => {
+    socket.on('error', () => {}).on('end', () => socket.end(Buffer.alloc(size, 'x')))
+    socket.resume()
+  })
+  const socket = connect({ path: proxy.socket, allowHalfOpen: true })
+  socket.end(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)
+  let received = 0
+  for await (const chunk of socket) {
+    received += chunk.length
+    if (received < 1_000_000) await sleep(5)
+  }
+
+  expect(received).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
 })
 
 test('a name that leads to an inner address is reached only where that address is listed too', async () => {

@@ -31,7 +31,8 @@ export async function openEgress(options: EgressOptions): Promise<EgressProxy> {
   const socket = join(folder, 'egress.sock')
   const open = new Set<Socket>()
 
-  const server = createServer((client) => {
+  // Who has said all may still be listening.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     open.add(client)
     client.on('close', () => open.delete(client))
     void serve(client, allowed, options)
@@ -62,12 +63,13 @@ async function serve(client: Socket, allowed: readonly Destination[], options: E
   if (!verdict.allowed) return refuse(client, verdict.status, verdict.reason)
 
   // To the address that was checked: asking for the name again could give another one.
-  const upstream = connect({ host: verdict.address, port: verdict.port })
+  const upstream = connect({ host: verdict.address, port: verdict.port, allowHalfOpen: true })
   upstream.on('error', () =>
     upstream.connecting ? refuse(client, 502, 'The host cannot be reached.') : client.destroy(),
   )
   client.on('close', () => upstream.destroy())
-  upstream.on('close', () => client.destroy())
+  // After a proper end, what is still on its way to the client has to arrive.
+  upstream.on('close', () => client.writableEnded || client.destroy())
   upstream.once('connect', () => {
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
     if (head.rest.length > 0) upstream.write(head.rest)

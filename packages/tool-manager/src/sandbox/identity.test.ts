@@ -48,6 +48,16 @@ rootTest('a path counts as reachable if every folder on the way lets one through
   expect(isReachable(file, someone)).toBe(false)
 })
 
+boxedRootTest('a worktree that still belongs to root is refused with the command that gives it away', async () => {
+  const launch = (effect: 'read' | 'write') =>
+    sandbox.spawn({ program: process.execPath, policy: { sideEffects: [effect], worktree: folder } })
+
+  await expect(launch('read')).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
+  chmodSync(folder, 0o755)
+  await expect(launch('write')).rejects.toMatchObject({ hint: `Give it to them: chown -R 65534:65534 ${folder}` })
+  await expect((await launch('read')).stop()).resolves.toMatchObject({ code: 0 })
+})
+
 boxedRootTest('a worktree below a home that only root can enter is worked in, and the home stays closed', async () => {
   const home = mkdtempSync(join(homedir(), '.matrix-identity-'))
   try {

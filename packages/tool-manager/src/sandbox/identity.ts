@@ -40,6 +40,15 @@ export function isReachable(path: string, identity: Identity): boolean {
   }
 }
 
+/** Fails early where a box would only say "permission denied" at some later time. */
+export function checkAccess(worktree: string, isWritable: boolean, identity: Identity): void {
+  const isOpen = allows(worktree, identity, 4) && allows(worktree, identity, 1)
+  if (isOpen && (!isWritable || allows(worktree, identity, 2))) return
+  throw new MatrixError('SANDBOX_REFUSED', `${worktree} is closed to user ${identity.uid}, whom its box runs as.`, {
+    hint: `Give it to them: chown -R ${identity.uid}:${identity.gid} ${worktree}`,
+  })
+}
+
 /** An empty folder of root, over which each launch mounts its own private view of what only root can reach. */
 export function prepareStage(): string {
   const stage = '/run/matrix-stage'

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, relative } from 'node:path'
 
 /** One thing that a box has in its file system. */
 export type Mount =
@@ -34,8 +34,14 @@ export function systemMounts({ shell, network }: { shell: boolean; network: bool
 export function programMount(program: string, { shell, home }: { shell: boolean; home: string }): Mount[] {
   if (isSystemPath(program)) return shell ? [] : [readable(program)]
   const prefix = dirname(dirname(program))
-  const isInstallation = dirname(program).endsWith('/bin') && prefix !== '/' && !isWithin(home, prefix)
+  const isInstallation = dirname(program).endsWith('/bin') && isApart(prefix, home)
   return [readable(isInstallation ? prefix : program)]
+}
+
+/** Far enough from a home: ~/.nvm/versions/node/v20 holds a program, ~/.cargo and ~/.local hold somebody's secrets. */
+function isApart(prefix: string, home: string): boolean {
+  if (prefix === '/' || isWithin(home, prefix)) return false
+  return !isWithin(prefix, home) || relative(home, prefix).split('/').length >= 3
 }
 
 /** Whether a path is the folder itself or below it. */

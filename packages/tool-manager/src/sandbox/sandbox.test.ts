@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { BoxLaunch } from './box.ts'
-import { resolveIdentity } from './identity.ts'
+import { isReachable, resolveIdentity } from './identity.ts'
 import { openSandbox } from './sandbox.ts'
 import { checkSandbox, type SandboxStatus } from './self-test.ts'
 
@@ -24,6 +24,13 @@ beforeEach(() => {
   chmodSync(folder, 0o755)
 })
 afterEach(() => rmSync(folder, { recursive: true }))
+
+test('where nothing can be boxed, that is the fault of the machine and not of the box', () => {
+  const mustBox = process.env.MATRIX_TEST_SANDBOX === 'required'
+
+  expect(status).not.toHaveProperty('reason', expect.stringContaining('does not hold'))
+  expect(status).toHaveProperty('available', mustBox ? true : status.available)
+})
 
 boxedTest('the self-test builds a box, tries to get out, and names the version', () => {
   expect(status).toEqual({ available: true, version: expect.stringMatching(/^\d+\.\d+\.\d+$/) })
@@ -102,12 +109,27 @@ rootTest('case 15: where user namespaces are forbidden nothing is started, and t
   expect(stdout).toBe('SANDBOX_UNAVAILABLE sudo sysctl -w user.max_user_namespaces=15000\n'.repeat(2))
 })
 
-rootTest('an ordinary user has the same box', async () => {
+const ordinary = { uid: 54321, gid: 54321 }
+
+const reachableTest = test.runIf(
+  status.available && process.getuid?.() === 0 && isReachable(process.execPath, ordinary),
+)
+
+reachableTest('an ordinary user has the same box', async () => {
   const main = await bundle(`
     import { checkSandbox } from './self-test.ts'
     console.log(JSON.stringify({ uid: process.getuid(), ...(await checkSandbox()) }))
   `)
-  const user = ['--reuid', '54321', '--regid', '54321', '--clear-groups', '--', process.execPath, main]
+  const user = [
+    '--reuid',
+    `${ordinary.uid}`,
+    '--regid',
+    `${ordinary.gid}`,
+    '--clear-groups',
+    '--',
+    process.execPath,
+    main,
+  ]
   const { stdout } = await run('setpriv', user, { env: { HOME: '/nonexistent' } })
   const found: SandboxStatus & { uid: number } = JSON.parse(stdout)
 
@@ -134,7 +156,8 @@ test('turned off, programs run without a box and the status says so', async () =
 test('without a box, a program still gets only the environment it is given', async () => {
   process.env.MATRIX_TEST_CANARY = 'canary'
   const sandbox = await openSandbox({ mode: 'off' })
-  const running = await sandbox.spawn(hello('process.stdout.write(Object.keys(process.env).sort().join())'))
+  const launch = hello('process.stdout.write(Object.keys(process.env).sort().join())')
+  const running = await sandbox.spawn({ ...launch, env: { MATRIX_BOXED: '1' } })
 
   expect(await textOf(running.stdout)).toBe('HOME,LANG,PATH')
   delete process.env.MATRIX_TEST_CANARY
@@ -147,6 +170,15 @@ boxedTest('a program that closes with its input ends by itself; one that does no
 
   expect(await polite.stop()).toEqual({ code: 0, signal: null })
   expect(await stubborn.stop(200)).toEqual({ code: null, signal: 'SIGKILL' })
+})
+
+boxedTest('a NUL in the environment adds no argument to the box', async () => {
+  const sandbox = await openSandbox({ mode: 'required' })
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, 'canary')
+  const env = { HARMLESS: `value\0--ro-bind\0${secret}\0${secret}` }
+
+  await expect(sandbox.spawn({ ...hello(), env })).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
 })
 
 boxedTest('a list of hosts for a program that is not Node needs shell, and says so', async () => {

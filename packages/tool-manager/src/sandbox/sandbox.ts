@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { MatrixError } from '@matrix/protocol'
 import { type BoxLaunch, spawnBoxed } from './box.ts'
 import { networkOf } from './box-policy.ts'
+import { BOXED } from './bubblewrap.ts'
 import { type EgressDecision, openEgress } from './egress-proxy.ts'
 import { type Identity, resolveIdentity } from './identity.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
@@ -80,7 +81,8 @@ function spawnUnboxed({ program, args = [], env = {}, cwd, policy }: BoxLaunch):
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env
   const child = spawn(program, args, {
     cwd: cwd ?? policy.worktree,
-    env: { PATH, HOME, LANG: 'C.UTF-8', ...env },
+    // What is not boxed must not be told that it is.
+    env: { PATH, HOME, LANG: 'C.UTF-8', ...env, [BOXED]: undefined },
     detached: true,
     stdio: 'pipe',
   })
