@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, own, ownText } from './json-record.ts'
+import { isRecord, type JsonRecord, own, ownText } from './document/json-record.ts'
 
 /** The kinds of document that describe agents or MCP servers and that Matrix can read. */
 export type Format = 'matrix' | 'lock' | 'agent-format' | 'gpars' | 'mcp-client' | 'vscode' | 'registry' | 'mcpb'

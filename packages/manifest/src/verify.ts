@@ -1,7 +1,7 @@
-import { parseDocument } from './document.ts'
-import { type Finding, type Mode, type Problem, placeProblems } from './finding.ts'
+import { parseDocument } from './document/document.ts'
+import { type Finding, type Mode, type Problem, placeProblems } from './document/finding.ts'
 import { detectFormat, type Format } from './format.ts'
-import { checkManifest, type EnvironmentLookup } from './manifest-check.ts'
+import { checkManifest, type EnvironmentLookup } from './manifest/manifest-check.ts'
 
 export type VerifyOptions = {
   mode?: Mode
@@ -41,9 +41,10 @@ type Checker = (value: unknown, environment?: EnvironmentLookup) => Problem[] | 
 // What runs is checked at once; the other formats bring code that most checks never need.
 const checkers: Record<Format, Checker> = {
   matrix: (value, environment) => checkManifest(value, environment).problems,
-  'agent-format': async (value) => (await import('./agent-format-check.ts')).checkAgentFormat(value).problems,
-  gpars: async (value) => (await import('./gpars-check.ts')).checkGpars(value).problems,
-  lock: async (value, environment) => (await import('./lock-check.ts')).checkLock(value, environment).problems,
+  'agent-format': async (value) =>
+    (await import('./agent-format/agent-format-check.ts')).checkAgentFormat(value).problems,
+  gpars: async (value) => (await import('./gpars/gpars-check.ts')).checkGpars(value).problems,
+  lock: async (value, environment) => (await import('./lock/lock-check.ts')).checkLock(value, environment).problems,
   'mcp-client': importOnly('an MCP client’s settings'),
   vscode: importOnly('settings of VS Code'),
   registry: importOnly('a registry entry'),

@@ -1,0 +1,119 @@
+import { findHiddenCharacters } from '@matrix/protocol'
+import * as z from 'zod'
+import { manifestDigest } from '../manifest/digest.ts'
+import { Manifest } from '../manifest/manifest.ts'
+import { DIGEST_SHAPE, isExactVersion } from '../manifest/tool-uri.ts'
+import { Policy } from '../policy/policy.ts'
+import { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './surface.ts'
+
+const text = z.string().min(1)
+const digest = z.string().regex(DIGEST_SHAPE, 'sha256: and 64 lower-case hex digits')
+
+export const LockedTool = z.strictObject({
+  surface: digest.describe('The digest of the definition.'),
+  definition: z.strictObject(ToolSurface.shape).describe('What the server said about the tool when it was locked.'),
+})
+export type LockedTool = z.infer<typeof LockedTool>
+
+export const LockedPackage = z.strictObject({
+  ecosystem: z.enum(['npm', 'pypi', 'oci', 'nuget', 'mcpb', 'file']),
+  name: text.describe('The package, image or file.'),
+  version: z.string().refine(isExactVersion, 'one exact version, such as 2026.8.31'),
+  digest: digest.describe('sha256 of the bytes as published.'),
+  integrity: z
+    .string()
+    .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'sha512- and the digest in base64, as registries state it')
+    .optional(),
+  dependencies_digest: digest.optional().describe('The digest of the lock file of everything the package needs.'),
+})
+export type LockedPackage = z.infer<typeof LockedPackage>
+
+const common = {
+  surface: digest.describe('The digest of all definitions, sorted by name.'),
+  tools: z.record(z.string(), LockedTool),
+}
+
+export const LockedServer = z.discriminatedUnion('transport', [
+  z.strictObject({
+    transport: z.literal('stdio'),
+    launch: z
+      .strictObject({ command: text, args: z.array(z.string()) })
+      .describe('What is really run, from the verified package; a relative file is one of the package.'),
+    package: LockedPackage,
+    ...common,
+  }),
+  z.strictObject({
+    transport: z.literal('http'),
+    endpoint: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
+    ...common,
+  }),
+])
+export type LockedServer = z.infer<typeof LockedServer>
+
+/** A manifest together with everything it was checked against: what runs, from which bytes, and what each tool said of itself. */
+export const Lock = z.strictObject({
+  lock_version: z.literal(1),
+  source: z.strictObject({
+    format: text.describe('The format the agent was written in.'),
+    digest: digest.describe('The digest of that document.'),
+  }),
+  manifest: Manifest,
+  manifest_digest: digest,
+  servers: z.record(z.string(), LockedServer).describe('By alias.'),
+  policy: Policy.optional(),
+})
+export type Lock = z.infer<typeof Lock>
+
+type Without<Part, Key extends PropertyKey> = Part extends unknown ? Omit<Part, Key> : never
+
+/** A server as it was started or reached, with what it advertised then. */
+export type ResolvedServer = Without<LockedServer, 'surface' | 'tools'> & { tools: readonly ToolSurface[] }
+
+export type Resolved = {
+  source: Lock['source']
+  manifest: Manifest
+  /** By alias. */
+  servers: Readonly<Record<string, ResolvedServer>>
+  policy?: Policy | undefined
+}
+
+/** Puts a lock together and works out its digests. Whether the parts fit each other is for `checkLock` to say. */
+export function createLock({ source, manifest, servers, policy }: Resolved): Lock {
+  return {
+    lock_version: 1,
+    source,
+    manifest,
+    manifest_digest: manifestDigest(manifest),
+    servers: Object.fromEntries(Object.entries(servers).map(([alias, server]) => [alias, lockServer(server)])),
+    ...(policy && { policy }),
+  }
+}
+
+function lockServer({ tools, ...server }: ResolvedServer): LockedServer {
+  const definitions = tools.map((tool) => ToolSurface.parse(tool))
+  const locked = definitions.map((definition) => [
+    definition.name,
+    { surface: toolSurfaceDigest(definition), definition },
+  ])
+  return { ...server, surface: serverSurfaceDigest(definitions), tools: Object.fromEntries(locked) }
+}
+
+/** The one text of a lock: keys sorted at every level, and characters that nobody sees written as escapes, so that a review shows them. */
+export function formatLock(lock: Lock): string {
+  return `${escapeHidden(JSON.stringify(sortKeys(lock), null, 2))}\n`
+}
+
+function sortKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sortKeys)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, part]) => [key, sortKeys(part)]))
+}
+
+function escapeHidden(json: string): string {
+  return findHiddenCharacters(json).reduce((escaped, name) => {
+    const character = String.fromCodePoint(Number.parseInt(name.slice(2), 16))
+    const units = character.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    return escaped.replaceAll(character, units.join(''))
+  }, json)
+}
