@@ -8,6 +8,7 @@ import {
   type Manifest,
   type Policy,
   parseDocument,
+  rules,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import { readInput } from './input-file.ts'
@@ -50,9 +51,10 @@ function lockedAgent(lock: Lock, base: string): AgentFile {
 }
 
 function requireLock(value: unknown, path: string): Lock {
-  const { lock } = checkLock(value)
-  if (lock) return lock
-  throw new MatrixError('DOCUMENT_INVALID', `${path} is not a lock that can be read.`, {
+  const { lock, problems } = checkLock(value)
+  const error = problems.find(({ rule, severity = rules[rule].severity }) => severity === 'error')
+  if (lock && !error) return lock
+  throw new MatrixError('DOCUMENT_INVALID', `${path} is not a sound lock. ${error?.message ?? ''}`, {
     hint: 'Run matrix lock again; a lock is not edited by hand.',
   })
 }

@@ -17,7 +17,7 @@ export function ratioOf({ ours, floor }: Figure): number {
   return ours / floor
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
