@@ -261,7 +261,7 @@ boxedTest('case 13: a fork bomb, a memory hog and a full disk stay in the box, a
   const limits = { processes: 40, memoryBytes: 1 << 30, scratchBytes: 8 << 20, fileBytes: 4 << 20 }
   const server = await connect({ sideEffects: ['read', 'write', 'shell'], limits })
 
-  const bomb = 'for i in $(seq 200); do sleep 2 & done 2>&1 | grep -c unavailable'
+  const bomb = 'for i in $(seq 200); do sleep 1 & done 2>&1 | grep -c unavailable'
   const { ok } = (await server.attack('spawn', { file: 'bash', args: ['-c', `${bomb}; true`] })) as {
     ok: { stdout: string; stderr: string }
   }

@@ -172,6 +172,18 @@ boxedTest('a program that closes with its input ends by itself; one that does no
   expect(await stubborn.stop(200)).toEqual({ code: null, signal: 'SIGKILL' })
 })
 
+boxedTest('a box is not started from a thread that may end before the daemon', async () => {
+  const main = await bundle(`
+    import { isMainThread, Worker } from 'node:worker_threads'
+    import { spawnBoxed } from './box.ts'
+    const launch = { program: process.execPath, policy: { sideEffects: [] } }
+    if (isMainThread) new Worker(new URL(import.meta.url))
+    else await spawnBoxed(launch, { bubblewrap: '/usr/bin/bwrap' }).catch(({ message }) => console.log(message))
+  `)
+
+  expect((await run(process.execPath, [main])).stdout).toBe('A box is started from the main thread only.\n')
+})
+
 boxedTest('a NUL in the environment adds no argument to the box', async () => {
   const sandbox = await openSandbox({ mode: 'required' })
   const secret = join(folder, 'secret')
