@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, readFile, realpath, stat } from 'node:fs/promises'
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import {
   digestBytes,
   isPlaceholderDigest,
@@ -9,7 +9,9 @@ import {
   parseLauncher,
   type StdioServer,
 } from '@matrix/manifest'
-import { MatrixError } from '@matrix/protocol'
+import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
+import { builtinLaunch } from './builtin/builtin-launch.ts'
+import { getServerFile } from './builtin/server-file.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
 import { isWithin } from './sandbox/mount.ts'
 
@@ -19,6 +21,8 @@ export type ServerLaunch = {
   args: string[]
   /** What the box must be able to read for it. */
   readable: string[]
+  /** What it may start even without `shell`. */
+  programs?: readonly string[] | undefined
   /** The same for a lock: the entry relative to its package, references unresolved. */
   locked: { command: string; args: string[] }
   package: LockedPackage
@@ -46,6 +50,7 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${server.alias}" has a placeholder instead of a package digest.`, {
       hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
     })
+  if (isBuiltin(server)) return launchBuiltin(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
   if (launcher.kind !== 'package') return launchFile(server, launcher, { ...options, isPlaceholder })
   if (launcher.ecosystem === 'npm') return launchNpm(server, launcher, { ...options, isPlaceholder })
@@ -54,6 +59,40 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     `"${server.alias}" comes from ${ecosystems[launcher.ecosystem]}, and its bytes cannot be verified on this machine.`,
     { hint: 'Use a server that is published on npm or runs from a local file.' },
   )
+}
+
+/** Matrix's own tools are declared like any other server; their bytes came with Matrix. */
+function isBuiltin({ alias, command, args = [] }: StdioServer): boolean {
+  return alias === BUILTIN_ALIAS && command === 'mxd' && args[0] === 'serve-tools'
+}
+
+async function launchBuiltin(server: StdioServer, options: Options): Promise<ServerLaunch> {
+  const { command, args = [], version } = server
+  const file = getServerFile()
+  const digest = digestBytes(await readFile(file))
+  if (!options.isPlaceholder && digest !== server.package_digest)
+    throw new MatrixError(
+      'PACKAGE_MISMATCH',
+      `${file} has the digest ${digest}, but ${server.package_digest} was pinned.`,
+      {
+        hint: 'The manifest is for another version of Matrix: take the shipped one, or pin the digest that is named.',
+      },
+    )
+  const root = options.worktree ?? options.base ?? process.cwd()
+  const {
+    program,
+    args: started = [],
+    policy,
+  } = await builtinLaunch({ root, serverFile: file, sideEffects: [], version })
+  return {
+    program,
+    args: [...started],
+    readable: [...(policy.readable ?? [])],
+    programs: policy.programs,
+    locked: { command, args: [...args] },
+    package: { ecosystem: 'file', name: basename(file), version, digest },
+    isPlaceholder: options.isPlaceholder,
+  }
 }
 
 const ecosystems = { pypi: 'PyPI', oci: 'a container registry', nuget: 'NuGet' }

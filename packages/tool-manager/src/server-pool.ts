@@ -187,7 +187,7 @@ function boxLaunch(
     program: launch.program,
     args: launch.args.map(place),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
-    policy: { sideEffects, worktree, hosts, readable: launch.readable },
+    policy: { sideEffects, worktree, hosts, readable: launch.readable, programs: launch.programs },
   }
 }
 
