@@ -4,6 +4,7 @@ export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-laun
 export type { BuiltinTool } from './builtin/builtin-tool.ts'
 export { findRipgrep } from './builtin/ripgrep.ts'
 export { builtinServerTools, type ServeToolsOptions, serveTools } from './builtin/serve-tools.ts'
+export { getServerFile } from './builtin/server-file.ts'
 export type { CallTarget } from './call-target.ts'
 export type { CallProgress } from './connection.ts'
 export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
