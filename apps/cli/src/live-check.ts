@@ -11,6 +11,7 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
   const verifications = new Map<string, Verification>()
   const bench = await openWorkbench({
     ...options,
+    lockFiles: agent.lockFiles,
     onEvent: (event) => {
       if (event.type === 'server_checked') verifications.set(event.alias, event.verification)
     },

@@ -2,13 +2,22 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printableLine } from '@matrix/protocol'
-import { openPackageStore, openSandbox, openServerPool, type PoolEvent, type ServerPool } from '@matrix/tool-manager'
+import {
+  type LockFiles,
+  openPackageStore,
+  openSandbox,
+  openServerPool,
+  type PackageStore,
+  type PoolEvent,
+  type ServerPool,
+} from '@matrix/tool-manager'
 import { dataFolder } from './data-folder.ts'
 import { colorsFor, printError } from './terminal.ts'
 
 /** What commands that start servers share. */
 export type Workbench = {
   pool: ServerPool
+  store: PackageStore
   /** An empty folder, for servers that are started only to be looked at. */
   emptyFolder: string
   isBoxing: boolean
@@ -19,20 +28,24 @@ export type WorkbenchOptions = {
   bootstrap?: boolean | undefined
   /** Whether a person agreed to go on where nothing can be boxed. */
   unsandboxed?: boolean | undefined
+  lockFiles?: LockFiles | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
 }
 
-export async function openWorkbench({ bootstrap, unsandboxed, onEvent }: WorkbenchOptions): Promise<Workbench> {
+export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
+  const { bootstrap, unsandboxed, lockFiles, onEvent } = options
   const sandbox = await openSandbox({ mode: 'auto', unboxedAgreed: unsandboxed })
   const { yellow } = colorsFor(process.stderr)
   if (!sandbox.isBoxing && unsandboxed) printError(yellow('Servers run without a sandbox, with all that you may do.'))
   const emptyFolder = mkdtempSync(join(tmpdir(), 'matrix-empty-'))
   // Boxes run as somebody else where we are root.
   chmodSync(emptyFolder, 0o777)
+  const store = openPackageStore(join(dataFolder(), 'packages'))
   const pool = openServerPool({
     sandbox,
-    store: openPackageStore(join(dataFolder(), 'packages')),
+    store,
     bootstrap,
+    lockFiles,
     connectTimeoutMs: 60_000,
     onEvent: (event) => {
       tellProgress(event)
@@ -41,6 +54,7 @@ export async function openWorkbench({ bootstrap, unsandboxed, onEvent }: Workben
   })
   return {
     pool,
+    store,
     emptyFolder,
     isBoxing: sandbox.isBoxing,
     async close() {

@@ -11,7 +11,13 @@ export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.
 export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
 export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
 export { fetchNpmPackage, type NpmPackage } from './npm-package.ts'
-export { openPackageStore, type PackageProgress, type PackageStore, type StoredPackage } from './package-store.ts'
+export {
+  openPackageStore,
+  type PackageProgress,
+  type PackageStore,
+  readLockFile,
+  type StoredPackage,
+} from './package-store.ts'
 export { type ProgramTransport, programTransport } from './program-transport.ts'
 export { openRedactor, type Redactor } from './redactor.ts'
 export { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
@@ -22,6 +28,7 @@ export { giveTree, type Identity, resolveIdentity } from './sandbox/identity.ts'
 export type { Exit, RunningProgram } from './sandbox/running-program.ts'
 export { openSandbox, type Sandbox, type SandboxMode, type SandboxOptions } from './sandbox/sandbox.ts'
 export { checkSandbox, type SandboxStatus } from './sandbox/self-test.ts'
+export type { LockFiles } from './server-launch.ts'
 export {
   type EnumeratedServer,
   openServerPool,

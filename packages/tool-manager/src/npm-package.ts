@@ -39,10 +39,16 @@ export async function packNpmPackage(
   return { name, version, package_digest: digestBytes(bytes), integrity, bytes: bytes.length, file }
 }
 
-/** Installs what the folder's package.json names, with a lock file and without running any script of any package. */
-export async function installNpmPackages(folder: string, what: string, signal?: AbortSignal): Promise<void> {
+/**
+ * Installs what the folder's package.json names, without running any script of any package: exactly what its lock file
+ * says if it has one, else what the registry offers today, and then it has one.
+ */
+export async function installNpmPackages(
+  folder: string,
+  { what, isLocked, signal }: { what: string; isLocked: boolean; signal?: AbortSignal | undefined },
+): Promise<void> {
   const flags = ['--omit=dev', '--package-lock=true', '--no-audit', '--no-fund', '--install-strategy=hoisted']
-  await runNpm(['install', ...flags], { folder, what, signal, timeoutMs: 600_000 })
+  await runNpm([isLocked ? 'ci' : 'install', ...flags], { folder, what, signal, timeoutMs: 600_000 })
 }
 
 type NpmRun = { folder: string; what: string; signal?: AbortSignal | undefined; timeoutMs?: number }

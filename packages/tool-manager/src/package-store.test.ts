@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { digestBytes } from '@matrix/manifest'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openPackageStore, type PackageProgress } from './package-store.ts'
+import { openPackageStore, type PackageProgress, readLockFile } from './package-store.ts'
 import { temporaryFolder } from './scripted-server.testing.ts'
 
 test('a package is fetched, verified, installed and found again without the network', { timeout: 60_000 }, async () => {
@@ -70,6 +70,21 @@ test('what a lock says about dependencies and integrity is held, too', { timeout
   await expect(
     store.getPackage({ ...wanted(digest), dependencies_digest: digestBytes('others') }),
   ).rejects.toMatchObject({ code: 'PACKAGE_MISMATCH' })
+})
+
+test('with its lock file, a package has the same dependencies on a machine that never saw it', {
+  timeout: 60_000,
+}, async () => {
+  const { digest, folder } = await publish()
+  const stored = await openPackageStore(folder).getPackage(wanted(digest))
+  const lockFile = await readLockFile(stored)
+  const { dependencies_digest } = stored
+  const elsewhere = openPackageStore(temporaryFolder())
+
+  expect(JSON.stringify(lockFile)).not.toContain('http')
+  expect(await elsewhere.getPackage({ ...wanted(digest), dependencies_digest, lockFile })).toMatchObject({
+    dependencies_digest,
+  })
 })
 
 test('a package that was changed in the store is not run by the next process', { timeout: 60_000 }, async () => {

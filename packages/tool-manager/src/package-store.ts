@@ -26,6 +26,8 @@ export type WantedPackage = {
   digest: string | undefined
   integrity?: string | undefined
   dependencies_digest?: string | undefined
+  /** What `readLockFile` gave where the package was locked: with it, the same dependencies are installed anywhere. */
+  lockFile?: unknown
 }
 
 export type PackageProgress = { package: string; step: 'fetch' | 'install' | 'ready'; bytes?: number }
@@ -118,7 +120,7 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
       const packed = await packNpmPackage(spec, join(temporary, 'fetch'), signal)
       assertWanted(wanted, packed)
       onProgress?.({ package: spec, step: 'install', bytes: packed.bytes })
-      const record = await install(packed, join(temporary, 'package'), signal)
+      const record = await install(packed, join(temporary, 'package'), wanted.lockFile, signal)
       const target = join(packages, packed.package_digest.slice('sha256:'.length))
       await moveIntoPlace(join(temporary, 'package'), target)
       onProgress?.({ package: spec, step: 'ready' })
@@ -160,6 +162,7 @@ function held(stored: StoredPackage, wanted: WantedPackage): StoredPackage {
 async function install(
   packed: Packed,
   folder: string,
+  lockFile: unknown,
   signal: AbortSignal | undefined,
 ): Promise<z.infer<typeof PackageRecord>> {
   const { name, version, integrity, package_digest: digest } = packed
@@ -168,7 +171,9 @@ async function install(
   await rename(packed.file, join(folder, 'package.tgz'))
   const manifest = { private: true, dependencies: { [name]: 'file:package.tgz' } }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
-  await installNpmPackages(folder, `${name}@${version}`, signal)
+  const isLocked = lockFile !== undefined
+  if (isLocked) await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lockFile))
+  await installNpmPackages(folder, { what: `${name}@${version}`, isLocked, signal })
   const record = {
     name,
     version,
@@ -181,7 +186,7 @@ async function install(
   return record
 }
 
-const LockFile = z.object({
+const LockFile = z.looseObject({
   packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
 })
 
@@ -192,6 +197,16 @@ async function dependenciesDigest(folder: string): Promise<string> {
     .filter(([path]) => path !== '')
     .map(([path, { version, integrity }]) => [path, { version, integrity }])
   return digestValue(Object.fromEntries(entries))
+}
+
+/** The lock file of a stored package without addresses, so that any registry that has the same bytes will do. */
+export async function readLockFile({ folder }: StoredPackage): Promise<unknown> {
+  const lockFile = LockFile.parse(JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')))
+  const packages = Object.entries(lockFile.packages).map(([path, entry]) => {
+    const { resolved, ...rest } = entry
+    return [path, typeof resolved === 'string' && resolved.startsWith('file:') ? entry : rest]
+  })
+  return { ...lockFile, packages: Object.fromEntries(packages) }
 }
 
 async function programsOf(folder: string, name: string): Promise<Record<string, string>> {

@@ -30,6 +30,9 @@ export type ServerLaunch = {
   isPlaceholder: boolean
 }
 
+/** Lock files of packages by the digest that a lock has for their dependencies. */
+export type LockFiles = Readonly<Record<string, unknown>>
+
 export type LaunchOptions = GetPackageOptions & {
   store: PackageStore
   /** Runs servers whose digest is a placeholder. */
@@ -41,6 +44,7 @@ export type LaunchOptions = GetPackageOptions & {
   args?: readonly string[] | undefined
   /** What a lock says about the package, beyond its digest. */
   locked?: LockedPackage | undefined
+  lockFiles?: LockFiles | undefined
 }
 
 /** Turns a declared command into verified bytes. Nothing that cannot be verified is ever started. */
@@ -114,6 +118,7 @@ async function launchNpm(server: StdioServer, launcher: Of<'package'>, options: 
       digest: options.isPlaceholder ? undefined : server.package_digest,
       integrity: options.locked?.integrity,
       dependencies_digest: options.locked?.dependencies_digest,
+      lockFile: options.lockFiles?.[options.locked?.dependencies_digest ?? ''],
     },
     options,
   )

@@ -18,7 +18,7 @@ import { programTransport } from './program-transport.ts'
 import { openRedactor, type Redactor } from './redactor.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
-import { resolveLaunch, type ServerLaunch } from './server-launch.ts'
+import { type LockFiles, resolveLaunch, type ServerLaunch } from './server-launch.ts'
 
 export type ServerPoolOptions = {
   sandbox: Sandbox
@@ -28,6 +28,8 @@ export type ServerPoolOptions = {
   redactor?: Redactor | undefined
   /** Runs servers with placeholder digests, and says so each time. */
   bootstrap?: boolean | undefined
+  /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
+  lockFiles?: LockFiles | undefined
   connectTimeoutMs?: number | undefined
   idleMs?: number | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
@@ -139,6 +141,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     const launch = await resolveLaunch(server, {
       store: options.store,
       bootstrap: options.bootstrap,
+      lockFiles: options.lockFiles,
       base: use.base,
       worktree: use.worktree,
       args,

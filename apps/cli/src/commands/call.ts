@@ -22,7 +22,7 @@ export type CallOptions = {
 /** One call, by the same path that agents take: resolved, verified, gated, boxed. */
 export async function call(name: string, options: CallOptions): Promise<ExitCode> {
   const [agent, input] = [await readAgentFile(options.manifest), await readArguments(options.args)]
-  const bench = await openWorkbench(options)
+  const bench = await openWorkbench({ ...options, lockFiles: agent.lockFiles })
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt)
