@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { build, context } from 'esbuild'
 
@@ -12,6 +13,8 @@ const options = {
   target: 'node20',
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
+  // Comes with a program for each system; where it is not installed, the system's own ripgrep is used.
+  external: ['@vscode/ripgrep'],
   minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.
@@ -21,5 +24,7 @@ const options = {
 }
 
 await rm('dist', { recursive: true, force: true })
+// The built-in server runs in its box as one file of its own, the same one that its package has.
+execFileSync(process.execPath, ['../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs'], { stdio: 'inherit' })
 if (process.argv.includes('--watch')) await (await context(options)).watch()
 else await build(options)

@@ -7,7 +7,16 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
 const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   PACKAGE_UNAVAILABLE: exitCode.unverified,
+  PACKAGE_UNVERIFIABLE: exitCode.unverified,
+  CREDENTIAL_MISSING: exitCode.unverified,
   SERVER_UNAVAILABLE: exitCode.unverified,
+  SANDBOX_UNAVAILABLE: exitCode.unverified,
+  PACKAGE_MISMATCH: exitCode.findings,
+  TOOL_DRIFT: exitCode.findings,
+  AUTHORIZATION_DENIED: exitCode.findings,
+  TOOL_FAILED: exitCode.toolError,
+  TOOL_TIMEOUT: exitCode.toolError,
+  TOOL_CANCELLED: exitCode.toolError,
   DOCUMENT_INVALID: exitCode.findings,
 }
 

@@ -6,7 +6,18 @@ test('help names every command with what it is for, and the exit codes', async (
   const { code, stdout } = await matrix(['--help'])
 
   expect(code).toBe(0)
-  for (const command of ['verify', 'import', 'digest', 'diff', 'explain', 'schema', 'uri', 'completion'])
+  for (const command of [
+    'verify',
+    'lock',
+    'tools',
+    'call',
+    'doctor',
+    'import',
+    'digest',
+    'diff',
+    'explain',
+    'completion',
+  ])
     expect(stdout).toMatch(new RegExp(`^  ${command} .*\\w`, 'm'))
   expect(stdout).toContain('0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify')
 })

@@ -25,7 +25,9 @@ export async function runCommand(args: string[]): Promise<ExitCode> {
 
 const overview = `
 Examples:
-  $ matrix verify --offline agents/default.json
+  $ matrix verify agents/default.json
+  $ matrix lock .mcp.json --out agents/mine.lock.json
+  $ matrix call read_text_file -m agents/default.json --args '{"path": "README.md"}'
   $ matrix verify --offline --github '.mxd/agents/**/*.json'
   $ matrix digest @modelcontextprotocol/server-filesystem@2026.8.31
   $ matrix import ~/.cursor/mcp.json --out agents/mine.json
@@ -46,17 +48,73 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   program
     .command('verify')
     .summary('check manifests: every finding with its line, reason and fix')
-    .description('Check manifests, locks, Agent Format and GPARS files and skills. Directories are searched for them.')
+    .description(
+      'Check manifests, locks, Agent Format and GPARS files and skills. Directories are searched for them. Every server of a manifest or lock is fetched, verified, started in a box and held against what is declared of it, unless --offline says that reading is enough.',
+    )
     .argument('<path...>', 'files, directories, quoted globs, or - for standard input')
     .option('--offline', 'static check only: start no server, fetch nothing')
     .option('--strict', 'treat warnings as errors')
     .option('--bootstrap', 'accept placeholder digests and unpinned launchers, with a warning')
     .option('--check-env', 'also check that every $env:NAME is set in this environment')
+    .option('--unsandboxed', 'start servers even where they cannot be boxed')
     .option('--manifest <file>', 'hold the tool URIs of skills against this manifest')
     .option('--json', 'print one JSON document for programs')
     .option('--sarif', 'print SARIF 2.1.0 for code scanning')
     .option('--github', 'print GitHub workflow annotations')
     .action(async (paths, options) => done(await (await import('./commands/verify.ts')).verify(paths, options)))
+
+  program
+    .command('lock')
+    .summary('pin everything an agent uses: bytes, tools and their definitions')
+    .description(
+      'Resolve every server of an agent in any format, start it once in a box, and write down what it is: version, digests, every tool with its whole definition. Classes that nobody has given are proposed with the reason, and a person agrees.',
+    )
+    .argument('<file>', 'a manifest, lock, Agent Format, GPARS, MCP client, registry or bundle file')
+    .option('-o, --out <file>', 'write the lock there; <file>.lock.json when left out')
+    .option('-y, --yes', 'agree to what is proposed')
+    .option('--agent <name>', 'what to call the agent')
+    .option('--catalog <file>', 'where the registry ids of a GPARS manifest are resolved')
+    .option('--unsandboxed', 'start servers even where they cannot be boxed')
+    .option('--json', 'print the lock and the proposed classes as one JSON document')
+    .action(async (file, options) => done(await (await import('./commands/lock.ts')).lock(file, options)))
+
+  program
+    .command('tools')
+    .summary('the tools of an agent by their URIs, and what the gate says to each')
+    .argument('<manifest>', 'a manifest or lock')
+    .option('--json', 'print one JSON document')
+    .action(async (file, options) => done(await (await import('./commands/tools.ts')).tools(file, options)))
+
+  program
+    .command('call')
+    .summary('call one tool, by the same path that agents take')
+    .argument('<tool>', 'matrix://tool/mcp/<alias>/<tool>@<pin>, a wire name, or a name that only one server has')
+    .requiredOption('-m, --manifest <file>', 'the manifest or lock that declares it')
+    .option('-a, --args <json>', 'the arguments: JSON, @file, or - for standard input')
+    .option('-w, --worktree <dir>', 'the folder that /workspace stands for; this one when left out')
+    .option('--timeout <seconds>', 'how long to wait, instead of what the manifest says')
+    .option('-y, --yes', 'agree where the policy would ask')
+    .option('--bootstrap', 'run servers with placeholder digests')
+    .option('--unsandboxed', 'start the server even where it cannot be boxed')
+    .option('--json', 'print the whole result as one JSON document')
+    .addHelpText(
+      'after',
+      '\nExits with 3 when the tool answers with an error, 1 when the call is denied, 4 when its server is out of reach.',
+    )
+    .action(async (tool, options) => done(await (await import('./commands/call.ts')).call(tool, options)))
+
+  program
+    .command('doctor')
+    .summary('whether this machine has what Matrix needs, and what to do if not')
+    .option('--json', 'print one JSON document')
+    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
+
+  program
+    .command('serve-tools')
+    .summary('serve Matrix’s own tools (bash, files, search) to any MCP client')
+    .requiredOption('--stdio', 'over standard input and output')
+    .option('--root <dir>', 'the folder to work in; this one when left out')
+    .action(async (options) => done(await (await import('./commands/serve-tools.ts')).serveTools(options)))
 
   program
     .command('import')

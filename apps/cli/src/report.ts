@@ -1,4 +1,4 @@
-import type { Finding, Severity } from '@matrix/manifest'
+import type { Bijection, Finding, Severity } from '@matrix/manifest'
 
 /** What was found in one file. */
 export type FileReport = {
@@ -9,6 +9,23 @@ export type FileReport = {
   text: string
   value: unknown
   findings: Finding[]
+  /** What became of each server, where they were started. */
+  servers?: LiveServer[]
+}
+
+/** One server as it was found, or why it could not be looked at. */
+export type LiveServer = {
+  alias: string
+  status: 'verified' | 'refused' | 'unavailable'
+  isBoxed: boolean
+  tookMs: number
+  tools?: Bijection['rows']
+  error?: { code: string; message: string }
+}
+
+/** Whether everything in a file that only running can prove was proved. */
+export function isProved({ servers }: FileReport): boolean {
+  return servers?.every(({ status }) => status === 'verified') ?? false
 }
 
 export function countSeverity(reports: readonly FileReport[], severity: Severity): number {

@@ -1,6 +1,6 @@
-import type { Finding } from '@matrix/manifest'
+import { type Finding, formatBijection } from '@matrix/manifest'
 import { printableLine } from '@matrix/protocol'
-import { countSeverity, type FileReport } from './report.ts'
+import { countSeverity, type FileReport, type LiveServer } from './report.ts'
 import { colorsFor } from './terminal.ts'
 
 type Colors = ReturnType<typeof colorsFor>
@@ -12,12 +12,28 @@ export function formatTextReport(reports: readonly FileReport[], closing: string
   return `${files.join('\n')}\n${formatTotals(reports, colors)} ${colors.dim(closing)}\n`
 }
 
-function formatFile({ file, summary, text, findings }: FileReport, colors: Colors): string {
+function formatFile({ file, summary, text, findings, servers = [] }: FileReport, colors: Colors): string {
   const failed = findings.some(({ severity }) => severity === 'error')
   const mark = failed ? colors.red('✘') : colors.green('✔')
   const head = `${mark} ${colors.bold(printableLine(file))}  ${colors.dim(printableLine(summary))}`
   const lines = text.split('\n')
-  return [head, ...findings.map((finding) => formatFinding(finding, file, lines, colors))].join('\n')
+  return [
+    head,
+    ...servers.map((server) => formatServer(server, colors)),
+    ...findings.map((finding) => formatFinding(finding, file, lines, colors)),
+  ].join('\n')
+}
+
+function formatServer({ alias, status, tools = [], tookMs, isBoxed }: LiveServer, colors: Colors): string {
+  const mark = { verified: colors.green('✔'), refused: colors.red('✘'), unavailable: colors.yellow('?') }[status]
+  const took = colors.dim(`${(tookMs / 1000).toFixed(1)} s, ${isBoxed ? 'boxed' : 'not boxed'}`)
+  if (status === 'unavailable') return `  ${mark} ${alias}  could not be verified`
+  const declared = tools.filter(({ state }) => state !== 'undeclared').length
+  const discovered = tools.filter(({ state }) => state !== 'missing').length
+  const line = `  ${mark} ${alias}  ${declared} declared, ${discovered} discovered  ${took}`
+  if (tools.every(({ state }) => state === 'same')) return line
+  const columns = formatBijection({ problems: [], rows: tools }).split('\n')
+  return [line, ...columns.map((column) => `      ${printableLine(column)}`)].join('\n')
 }
 
 function formatFinding(finding: Finding, file: string, lines: readonly string[], colors: Colors): string {

@@ -20,6 +20,17 @@ export const errors = {
   SERVER_UNAVAILABLE: { status: 503, hint: 'Go on without this server, or try again later.' },
   SANDBOX_UNAVAILABLE: { status: 503, hint: 'Run matrix doctor: it names the one command that brings the sandbox.' },
   SANDBOX_REFUSED: { status: 422, hint: 'Change the path, host or program that is named; nothing was started.' },
+  CREDENTIAL_MISSING: { status: 424, hint: 'Set the environment variables that are named, then start again.' },
+  TOOL_TIMEOUT: { status: 504, hint: 'Ask for less at once, or give the tool a larger timeout_ms in the manifest.' },
+  TOOL_CANCELLED: { status: 409, hint: 'Call again if the result is still wanted.' },
+  PACKAGE_MISMATCH: {
+    status: 409,
+    hint: 'Do not run it. Find out why the bytes differ, then pin what you trust with matrix digest or matrix lock.',
+  },
+  PACKAGE_UNVERIFIABLE: {
+    status: 422,
+    hint: 'Use a package from npm, a bundle, or a local file, whose bytes can be hashed.',
+  },
   PACKAGE_UNAVAILABLE: { status: 503, hint: 'Check the name, the version and the network.' },
   SESSION_CORRUPT: {
     status: 500,

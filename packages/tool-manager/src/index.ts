@@ -1,8 +1,26 @@
+export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, ApprovalScope } from './approval.ts'
+export { type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'
 export { findRipgrep } from './builtin/ripgrep.ts'
 export { builtinServerTools, type ServeToolsOptions, serveTools } from './builtin/serve-tools.ts'
+export { getServerFile } from './builtin/server-file.ts'
+export type { CallTarget } from './call-target.ts'
+export type { CallProgress } from './connection.ts'
+export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
+export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
+export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
+export { fetchNpmPackage, type NpmPackage } from './npm-package.ts'
+export {
+  openPackageStore,
+  type PackageProgress,
+  type PackageStore,
+  readLockFile,
+  type StoredPackage,
+} from './package-store.ts'
 export { type ProgramTransport, programTransport } from './program-transport.ts'
+export { openRedactor, type Redactor } from './redactor.ts'
+export { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
 export type { BoxLaunch } from './sandbox/box.ts'
 export type { BoxLimits, BoxPolicy } from './sandbox/box-policy.ts'
 export type { EgressDecision } from './sandbox/egress-proxy.ts'
@@ -10,3 +28,13 @@ export { giveTree, type Identity, resolveIdentity } from './sandbox/identity.ts'
 export type { Exit, RunningProgram } from './sandbox/running-program.ts'
 export { openSandbox, type Sandbox, type SandboxMode, type SandboxOptions } from './sandbox/sandbox.ts'
 export { checkSandbox, type SandboxStatus } from './sandbox/self-test.ts'
+export type { LockFiles } from './server-launch.ts'
+export {
+  type EnumeratedServer,
+  openServerPool,
+  type PoolEvent,
+  type ServerPool,
+  type ServerUse,
+} from './server-pool.ts'
+export type { Spill, ToolResult } from './tool-result.ts'
+export { checkServer, driftError, type Verification } from './verification.ts'

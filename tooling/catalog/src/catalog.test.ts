@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { BUILTIN_ALIAS } from '@matrix/protocol'
+import { builtinServerTools, getServerFile } from '@matrix/tool-manager'
 import { describe, expect, test } from 'vitest'
 
-describe.each(readCatalog().map((entry) => [entry.server.alias, entry] as const))('%s', (_alias, entry) => {
+describe.each(fetchedServers().map((entry) => [entry.server.alias, entry] as const))('%s', (_alias, entry) => {
   const { server } = entry
   const surface = readSurface(entry)
 
@@ -20,6 +23,16 @@ describe.each(readCatalog().map((entry) => [entry.server.alias, entry] as const)
   test('says which variables of the environment it needs', () => {
     expect(entry.needs_env).toEqual(referencesIn([...server.args, ...server.env]))
   })
+})
+
+test('the built-in tools are declared and classified as the package has them, at the digest of their one file', () => {
+  const { server } = readCatalog().find((entry) => entry.server.alias === BUILTIN_ALIAS) ?? fail()
+  const classes = (tools: readonly Tool[]) => tools.map(({ name, side_effect_class }) => [name, side_effect_class])
+
+  expect(classes(server.tools)).toEqual(classes(builtinServerTools))
+  expect(server.package_digest, 'run `pnpm pin` after a change of the built-in tools').toBe(
+    `sha256:${createHash('sha256').update(readFileSync(getServerFile())).digest('hex')}`,
+  )
 })
 
 describe.each(['default', 'neo', 'forge'])('agents/%s.json', (name) => {
@@ -58,7 +71,7 @@ test('neo can read and use the network, and nothing else', () => {
 })
 
 test('forge has no way to the network', () => {
-  expect(readManifest('forge').allowed_side_effects).toEqual(['read', 'write'])
+  expect(readManifest('forge').allowed_side_effects).toEqual(['read', 'write', 'shell'])
 })
 
 type Tool = { name: string; side_effect_class: string }
@@ -76,6 +89,15 @@ type Surface = { package_digest: string; integrity: string; args: string[]; tool
 
 function readCatalog(): Entry[] {
   return readJson<{ servers: Entry[] }>('agents/catalog.json').servers
+}
+
+/** All but the one that comes with Matrix. */
+function fetchedServers(): Entry[] {
+  return readCatalog().filter(({ server }) => server.alias !== BUILTIN_ALIAS)
+}
+
+function fail(): never {
+  throw new Error('The catalogue has no built-in server.')
 }
 
 function readManifest(name: string): Manifest {

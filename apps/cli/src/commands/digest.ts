@@ -55,7 +55,7 @@ async function digestPackage(spec: string): Promise<Record<string, unknown>> {
       hint: 'Give name@version, such as name@1.2.3.',
     })
 
-  const { fetchNpmPackage } = await import('../npm-package.ts')
+  const { fetchNpmPackage } = await import('@matrix/tool-manager')
   printError(`fetching ${spec} from the npm registry`)
   const found = await fetchNpmPackage(spec)
   return {

@@ -27,13 +27,6 @@ test('a finding is shown with its rule, its place, the line of the file and the 
   expect(stdout).toContain('fix: Write the version into the argument')
 })
 
-test('without --offline the outcome is "could not verify", because no server was started', async () => {
-  const { code, stdout } = await matrix(['verify', 'a.json'], { cwd: folderWith({ 'a.json': goodManifest }) })
-
-  expect(code).toBe(4)
-  expect(stdout).toContain('Pass --offline to accept that.')
-})
-
 test('a directory is searched, and JSON that is none of ours is passed over', async () => {
   const cwd = folderWith({ 'a.json': goodManifest, 'package.json': '{"name":"x"}', 'bad.json': unpinned })
   mkdirSync(join(cwd, 'deep'))

@@ -5,13 +5,14 @@ import {
   manifestDigest,
   parseDocument,
   parseSkill,
+  placeProblems,
   type Report,
   verifyDocument,
 } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { findInputs, type InputPath, readInput } from '../input-file.ts'
-import { countSeverity, type FileReport } from '../report.ts'
+import { countSeverity, type FileReport, isProved } from '../report.ts'
 import { print, printError, printJson } from '../terminal.ts'
 
 export type VerifyOptions = {
@@ -20,12 +21,16 @@ export type VerifyOptions = {
   bootstrap?: boolean
   checkEnv?: boolean
   manifest?: string
+  unsandboxed?: boolean
   json?: boolean
   sarif?: boolean
   github?: boolean
 }
 
 const staticOnly = 'Static check only: no server was started, so tool lists and package bytes are not verified.'
+
+const proved = 'Every server was started from verified bytes and has exactly the declared tools.'
+const notProved = 'what was not started and looked at is not proved. Pass --offline if a static check is enough.'
 
 /** Checks every file and says what it found in the form that was asked for. */
 export async function verify(patterns: string[], options: VerifyOptions): Promise<ExitCode> {
@@ -40,9 +45,14 @@ export async function verify(patterns: string[], options: VerifyOptions): Promis
   }
   await present(reports, skipped, options)
 
-  if (countSeverity(reports, 'error') > 0) return exitCode.findings
-  if (reports.length === 0 || !options.offline) return exitCode.unverified
-  return exitCode.ok
+  if (reports.some(isRefuted)) return exitCode.findings
+  if (reports.length === 0) return exitCode.unverified
+  return options.offline || reports.every(isProved) ? exitCode.ok : exitCode.unverified
+}
+
+/** That a server was out of reach refutes nothing, however strict one is. */
+function isRefuted({ findings }: FileReport): boolean {
+  return findings.some(({ severity, rule }) => severity === 'error' && rule !== 'MX020')
 }
 
 async function verifyInput(
@@ -58,7 +68,19 @@ async function verifyInput(
   })
   // A directory holds other JSON too; only what was named must be ours.
   if (isFound && report.format === undefined && report.value !== undefined) return undefined
-  return { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
+  const found = { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
+  return options.offline ? found : verifyLive(path, bytes, found, options)
+}
+
+/** What is wrong already on paper is not started. */
+async function verifyLive(path: string, bytes: Buffer, found: FileReport, options: VerifyOptions): Promise<FileReport> {
+  const isRunnable = found.format === 'matrix' || found.format === 'lock'
+  if (!isRunnable || countSeverity([found], 'error') > 0) return found
+  const [{ readAgentFile }, { checkLive }] = await Promise.all([import('../agent-file.ts'), import('../live-check.ts')])
+  const { bootstrap, unsandboxed } = options
+  const { servers, problems } = await checkLive(await readAgentFile(path, bytes), { bootstrap, unsandboxed })
+  const live = placeProblems(problems, parseDocument(bytes).source, modeOf(options))
+  return { ...found, servers, findings: [...found.findings, ...live] }
 }
 
 function verifySkill(file: string, text: string, mode: Mode, manifest: Manifest | undefined): FileReport {
@@ -93,8 +115,10 @@ async function present(reports: FileReport[], skipped: number, options: VerifyOp
 function closingLine(reports: FileReport[], skipped: number, { offline }: VerifyOptions): string {
   const others = skipped > 0 ? ` ${skipped} other JSON ${skipped === 1 ? 'file' : 'files'} passed over.` : ''
   if (reports.length === 0) return `Nothing to verify was found.${others}`
-  const live = offline ? staticOnly : `${staticOnly} Pass --offline to accept that.`
-  return `${live}${others}`
+  if (offline) return `${staticOnly}${others}`
+  const unproved = reports.filter((report) => !isProved(report)).length
+  const proof = unproved === 0 ? proved : `Could not verify ${unproved} of ${reports.length}: ${notProved}`
+  return `${proof}${others}`
 }
 
 function jsonReport(reports: FileReport[], skipped: number, { offline = false }: VerifyOptions): object {
@@ -105,16 +129,17 @@ function jsonReport(reports: FileReport[], skipped: number, { offline = false }:
   }
   return {
     ok: count.errors === 0 && reports.length > 0,
-    verified: 'static',
+    verified: reports.length > 0 && reports.every(isProved) ? 'live' : 'static',
     offline,
     ...count,
     skipped,
-    files: reports.map(({ file, format, summary, value, findings }) => ({
+    files: reports.map(({ file, format, summary, value, findings, servers }) => ({
       file: printableLine(file),
       format,
       summary,
       digest: value === undefined ? undefined : digestOf(value),
       findings,
+      ...(servers && { servers }),
     })),
   }
 }

@@ -24,6 +24,8 @@ export type ImportOptions = {
 export type ServerImport = {
   format: Format
   manifest: ManifestDraft
+  /** The alias of each server by the name it has in the file. */
+  aliases: Record<string, string>
   /** The environment variables that the draft refers to, in its order. */
   environment: string[]
   /** What was changed, left out or is still to be done, at its place in the imported file. */
@@ -37,7 +39,7 @@ export function importServers(value: unknown, options: ImportOptions = {}): Serv
     throw new MatrixError('FORMAT_UNKNOWN', 'The file is none of the formats that servers can be imported from.')
 
   const { servers, problems, agent, description } = readers[format](value, options)
-  const { drafts, problems: found } = draftServers(servers)
+  const { drafts, aliases, problems: found } = draftServers(servers)
   const manifest: ManifestDraft = {
     schema_version: 1,
     agent: agentUri(options.agent ?? agent),
@@ -46,7 +48,7 @@ export function importServers(value: unknown, options: ImportOptions = {}): Serv
     servers: drafts,
   }
   const environment = [...new Set(drafts.flatMap(textsOf).flatMap(findEnvironmentNames))]
-  return { format, manifest, environment, problems: limited([...problems, ...found, ...outcome(drafts)]) }
+  return { format, manifest, aliases, environment, problems: limited([...problems, ...found, ...outcome(drafts)]) }
 }
 
 type Reader = (value: JsonRecord, options: ImportOptions) => Found
@@ -117,7 +119,9 @@ function nestedServers(value: JsonRecord): Problem[] {
     }))
 }
 
-function draftServers(servers: FoundServer[]): { drafts: ServerDraft[]; problems: Problem[] } {
+type Drafts = Pick<ServerImport, 'aliases' | 'problems'> & { drafts: ServerDraft[] }
+
+function draftServers(servers: FoundServer[]): Drafts {
   const names = openEnvironmentNames(servers.flatMap(({ launch }) => piecesOf(launch)).map(({ template }) => template))
   const aliasOf = openAliases()
   const problems: Problem[] = []
@@ -125,7 +129,8 @@ function draftServers(servers: FoundServer[]): { drafts: ServerDraft[]; problems
     const screen: Screen = { alias: aliasOf(server.name), names, problems }
     return draftServer(server, screen)
   })
-  return { drafts, problems }
+  const aliases = Object.fromEntries(servers.map(({ name }, index) => [name, drafts[index]?.alias ?? name]))
+  return { drafts, aliases, problems }
 }
 
 function outcome(drafts: ServerDraft[]): Problem[] {

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { access, constants, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { checkSandbox, findRipgrep, openPackageStore, resolveIdentity } from '@matrix/tool-manager'
+import { dataFolder } from '../data-folder.ts'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { colorsFor, print, printJson } from '../terminal.ts'
+
+type Check = { name: string; ok: boolean; found: string; fix?: string }
+
+/** Whether this machine has what Matrix needs; for what is missing, the one thing to do. */
+export async function doctor({ json }: { json?: boolean }): Promise<ExitCode> {
+  const checks = await Promise.all([checkNode(), checkNpm(), checkGit(), checkBox(), checkRipgrep(), checkStore()])
+  if (json) printJson({ ok: checks.every(({ ok }) => ok), checks })
+  else print(format(checks))
+  return checks.every(({ ok }) => ok) ? exitCode.ok : exitCode.findings
+}
+
+async function checkNode(): Promise<Check> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const ok = major > 20 || (major === 20 && minor >= 19)
+  return { name: 'node', ok, found: process.version, fix: 'Install Node.js 20.19 or newer.' }
+}
+
+function checkNpm(): Promise<Check> {
+  return checkProgram('npm', 'Install npm, which comes with Node.js; servers are fetched with it.')
+}
+
+function checkGit(): Promise<Check> {
+  return checkProgram('git', 'sudo apt-get install -y git')
+}
+
+async function checkProgram(name: string, fix: string): Promise<Check> {
+  const found = await promisify(execFile)(name, ['--version'], { timeout: 20_000 }).catch(() => undefined)
+  return { name, ok: found !== undefined, found: found?.stdout.trim().split('\n')[0] ?? 'not found', fix }
+}
+
+/** Not whether the program is there, but whether a box that it makes holds. */
+async function checkBox(): Promise<Check> {
+  const status = await checkSandbox({ identity: resolveIdentity() })
+  if (status.available)
+    return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box` }
+  return { name: 'sandbox', ok: false, found: status.reason, fix: status.fix }
+}
+
+async function checkRipgrep(): Promise<Check> {
+  const found = await findRipgrep()
+  return {
+    name: 'ripgrep',
+    ok: found !== undefined,
+    found: found ?? 'not found',
+    fix: 'sudo apt-get install -y ripgrep',
+  }
+}
+
+async function checkStore(): Promise<Check> {
+  const folder = join(dataFolder(), 'packages')
+  const fix = `Make ${folder} a folder that you may write to, or set MXD_DATA_DIR to another place.`
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+    const packages = await openPackageStore(folder).list()
+    return { name: 'store', ok: true, found: `${packages.length} verified packages in ${folder}`, fix }
+  } catch (error) {
+    return { name: 'store', ok: false, found: (error as Error).message, fix }
+  }
+}
+
+function format(checks: Check[]): string {
+  const { green, red, dim } = colorsFor(process.stdout)
+  return checks
+    .map(({ name, ok, found, fix }) => {
+      const line = `${ok ? green('✔') : red('✘')} ${name.padEnd(8)} ${found}`
+      return ok || !fix ? line : `${line}\n${dim(`           fix: ${fix}`)}`
+    })
+    .join('\n')
+}

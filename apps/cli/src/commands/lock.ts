@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { checkLock, diffLock, formatLock, type Lock, parseDocument, rules } from '@matrix/manifest'
+import { MatrixError, printableLine } from '@matrix/protocol'
+import { type PackageStore, readLockFile } from '@matrix/tool-manager'
+import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { readInput } from '../input-file.ts'
+import { type LockProposal, proposeLock } from '../lock-proposal.ts'
+import { writeOutput } from '../output-file.ts'
+import { ask, isInteractive } from '../prompt.ts'
+import { colorsFor, printError, printJson } from '../terminal.ts'
+import { openWorkbench } from '../workbench.ts'
+
+export type LockOptions = {
+  out?: string
+  yes?: boolean
+  agent?: string
+  catalog?: string
+  unsandboxed?: boolean
+  json?: boolean
+}
+
+/** Resolves, pins, starts and enumerates every server of an agent in any format; a person agrees; the lock is written. */
+export async function lock(path: string, options: LockOptions): Promise<ExitCode> {
+  const out = options.out ?? lockPathOf(path === '-' ? 'agent.json' : path)
+  const bench = await openWorkbench({ bootstrap: true, unsandboxed: options.unsandboxed })
+  let proposal: LockProposal
+  let lockFiles: Record<string, unknown>
+  try {
+    proposal = await proposeLock(path, await readInput(path), bench, options)
+    lockFiles = await collectLockFiles(proposal.lock, bench.store)
+  } finally {
+    await bench.close()
+  }
+  assertSound(proposal.lock)
+  const before = existsSync(out) ? await readLock(out) : undefined
+  if (!options.json) present(proposal, before)
+  if (!(await isAgreed(options, before !== undefined && isSame(before, proposal.lock)))) return exitCode.findings
+
+  if (Object.keys(lockFiles).length > 0)
+    await writeOutput(lockFilesPathOf(out), `${JSON.stringify(lockFiles, null, 1)}\n`, { force: true })
+  await writeOutput(out, formatLock(proposal.lock), { force: true })
+  if (options.json) printJson({ out, lock: proposal.lock, classes: proposal.classes })
+  else printError(colorsFor(process.stderr).green(`Written to ${printableLine(out)}.`))
+  return exitCode.ok
+}
+
+/** A lock has only the digest of what each package depends on; the lists themselves are kept beside it. */
+async function collectLockFiles({ servers }: Lock, store: PackageStore): Promise<Record<string, unknown>> {
+  const stored = await store.list()
+  const wanted = Object.values(servers).flatMap((server) => (server.transport === 'stdio' ? [server.package] : []))
+  const found = stored.filter(({ digest }) => wanted.some((each) => each.digest === digest))
+  const entries = found.map(async (each) => [each.dependencies_digest, await readLockFile(each)] as const)
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+/** What hides in a definition or contradicts itself is not locked, whoever agrees to it. */
+function assertSound(lock: Lock): void {
+  const problem = checkLock(lock).problems.find(({ rule, severity = rules[rule].severity }) => severity === 'error')
+  if (problem)
+    throw new MatrixError('DOCUMENT_INVALID', `${problem.message}`, { hint: problem.fix ?? rules[problem.rule].fix })
+}
+
+async function readLock(path: string): Promise<Lock | undefined> {
+  return checkLock(parseDocument(await readInput(path)).value).lock
+}
+
+function isSame(before: Lock, after: Lock): boolean {
+  return formatLock(before) === formatLock(after)
+}
+
+function present({ lock, classes, notes }: LockProposal, before: Lock | undefined): void {
+  const { bold, dim, yellow, red } = colorsFor(process.stderr)
+  for (const note of notes) printError(`${yellow('note')} ${printableLine(note)}`)
+  if (before) {
+    const changes = diffLock(before, lock)
+    if (changes.length === 0) printError('Nothing changed since the last lock.')
+    for (const { danger, message } of changes)
+      printError(`${danger === 'high' ? red(danger) : danger} ${printableLine(message)}`)
+  }
+  for (const { alias, tool, class: given, reason } of classes)
+    printError(`${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}`)
+  const effects = lock.manifest.allowed_side_effects.join(', ') || 'nothing'
+  printError(`${bold(lock.manifest.agent)} may ${bold(effects)}.`)
+}
+
+async function isAgreed({ yes }: LockOptions, isUnchanged: boolean): Promise<boolean> {
+  if (yes || isUnchanged) return true
+  if (!isInteractive())
+    throw new MatrixError(
+      'AUTHORIZATION_DENIED',
+      'Nobody is there to agree to these classes, so nothing was written.',
+      {
+        hint: 'Read what is proposed above, then run the command again with --yes or at a terminal.',
+      },
+    )
+  return (await ask('Lock this? [y/N] ')) === 'y'
+}

@@ -1,0 +1,56 @@
+import type { Problem } from '@matrix/manifest'
+import { bootTools, type ServerReport, type Verification } from '@matrix/tool-manager'
+import type { AgentFile } from './agent-file.ts'
+import type { LiveServer } from './report.ts'
+import { openWorkbench, type WorkbenchOptions } from './workbench.ts'
+
+export type LiveCheck = { servers: LiveServer[]; problems: Problem[] }
+
+/** Starts every server of an agent, boxed and in an empty folder, and holds what it advertises against what is declared. */
+export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Promise<LiveCheck> {
+  const verifications = new Map<string, Verification>()
+  const bench = await openWorkbench({
+    ...options,
+    lockFiles: agent.lockFiles,
+    onEvent: (event) => {
+      if (event.type === 'server_checked') verifications.set(event.alias, event.verification)
+    },
+  })
+  try {
+    const { manifest, lock, policy, base, serversPath } = agent
+    const tools = bootTools({ pool: bench.pool, manifest, lock, policy, base, worktree: bench.emptyFolder })
+    const reports = await tools.connectAll()
+    const servers = reports.map((report) => liveServer(report, verifications.get(report.alias), bench.isBoxing))
+    const problems = reports.flatMap((report, index) =>
+      problemsOf(report, verifications.get(report.alias), [...serversPath, index]),
+    )
+    return { servers, problems }
+  } finally {
+    await bench.close()
+  }
+}
+
+function liveServer(report: ServerReport, verification: Verification | undefined, isBoxed: boolean): LiveServer {
+  const { alias, tookMs, status } = report
+  return {
+    alias,
+    status,
+    isBoxed,
+    tookMs: Math.round(tookMs),
+    ...(verification && { tools: verification.rows }),
+    ...(status !== 'verified' && { error: { code: report.error.code, message: report.error.message } }),
+  }
+}
+
+function problemsOf(
+  report: ServerReport,
+  verification: Verification | undefined,
+  path: (string | number)[],
+): Problem[] {
+  const found = (verification?.problems ?? []).map((problem) => ({ ...problem, path: [...path, ...problem.path] }))
+  if (report.status === 'verified' || found.length > 0) return found
+  const { code, message, hint } = report.error
+  if (code === 'PACKAGE_MISMATCH') return [{ rule: 'MX006', path: [...path, 'package_digest'], message, fix: hint }]
+  if (code === 'TOOL_DRIFT') return [{ rule: 'MX021', path: [...path, 'alias'], message, fix: hint }]
+  return [{ rule: 'MX020', path: [...path, 'alias'], message, fix: hint }]
+}

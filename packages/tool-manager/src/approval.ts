@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { digestValue, formatToolUri, type SideEffect } from '@matrix/manifest'
+import type { ResolvedTool } from './registry.ts'
+
+/** What a person is asked. `inputDigest` is what their answer is bound to. */
+export type ApprovalRequest = {
+  id: string
+  agent: string
+  uri: string
+  side_effect_class: SideEffect
+  input: unknown
+  inputDigest: string
+  reason: string
+  expiresAt: number
+}
+
+/** `once` is this call, `task` for as long as the agent works on its task, `always` until somebody takes it back. */
+export type ApprovalScope = 'once' | 'task' | 'always'
+
+export type ApprovalAnswer =
+  | { decision: 'deny'; reason?: string }
+  | { decision: 'allow'; scope: ApprovalScope; id: string; inputDigest: string }
+
+/** Asks a person, wherever they are. Where there is none to ask, there is no port, and nothing that needs one runs. */
+export type ApprovalPort = (request: ApprovalRequest, options: { signal: AbortSignal }) => Promise<ApprovalAnswer>
+
+/** Where "always" is kept. */
+export type ApprovalMemory = { has(key: string): boolean; add(key: string): void }
+
+export type Approvals = {
+  /** Undefined when approved; otherwise why not. */
+  ask(question: ApprovalQuestion): Promise<string | undefined>
+}
+
+export type ApprovalQuestion = {
+  agent: string
+  tool: ResolvedTool
+  input: Record<string, unknown>
+  reason: string
+  signal?: AbortSignal | undefined
+}
+
+export type ApprovalOptions = {
+  port?: ApprovalPort | undefined
+  always?: ApprovalMemory | undefined
+  expiresMs?: number | undefined
+}
+
+const EXPIRES_MS = 10 * 60 * 1000
+
+/** The approvals of one task. */
+export function openApprovals({ port, always, expiresMs = EXPIRES_MS }: ApprovalOptions): Approvals {
+  const forTask = new Set<string>()
+
+  return {
+    async ask({ agent, tool, input, reason, signal }) {
+      const key = keyOf(agent, tool, input)
+      if (forTask.has(key) || always?.has(key)) return undefined
+      if (!port) return 'Nobody is there to be asked.'
+
+      const request: ApprovalRequest = {
+        id: randomUUID(),
+        agent,
+        uri: formatToolUri(tool.uri),
+        side_effect_class: tool.tool.side_effect_class,
+        // A copy: what the person saw is what was hashed, whatever the caller does to its own.
+        input: structuredClone(input),
+        inputDigest: digestValue(input),
+        reason,
+        expiresAt: Date.now() + expiresMs,
+      }
+      const answer = await answerOf(port, request, expiresMs, signal)
+      if (answer.decision === 'deny') return answer.reason ?? 'The person said no.'
+      if (answer.id !== request.id || answer.inputDigest !== request.inputDigest)
+        return 'The answer belongs to another question.'
+      if (digestValue(input) !== request.inputDigest) return 'The arguments changed while the question was open.'
+      if (answer.scope === 'task') forTask.add(key)
+      if (answer.scope === 'always') always?.add(key)
+      return undefined
+    },
+  }
+}
+
+async function answerOf(
+  port: ApprovalPort,
+  request: ApprovalRequest,
+  expiresMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ApprovalAnswer> {
+  const expiry = AbortSignal.timeout(expiresMs)
+  const either = signal ? AbortSignal.any([signal, expiry]) : expiry
+  const given = new Promise<ApprovalAnswer>((done) => {
+    either.addEventListener('abort', () => done({ decision: 'deny', reason: 'Nobody answered in time.' }), {
+      once: true,
+    })
+  })
+  const failed = (error: unknown): ApprovalAnswer => ({ decision: 'deny', reason: `Asking failed: ${String(error)}` })
+  return Promise.race([port(request, { signal: either }).catch(failed), given])
+}
+
+/** To agree to a shell command is not to agree to every other one; the other classes are bounded by the tool itself. */
+function keyOf(agent: string, { uri, tool }: ResolvedTool, input: unknown): string {
+  const isOpenEnded = tool.side_effect_class === 'shell'
+  return digestValue({ agent, uri: formatToolUri(uri), ...(isOpenEnded && { input: digestValue(input) }) })
+}

@@ -1,0 +1,247 @@
+import {
+  attenuate,
+  findToolSettings,
+  type Grant,
+  isToolAllowed,
+  isToolInSkill,
+  isToolVisible,
+  type Lock,
+  type LockedServer,
+  type Manifest,
+  manifestDigest,
+  type PathBase,
+  type Policy,
+  type Server,
+  type SideEffect,
+  type ToolAllowlist,
+  type ToolSurface,
+} from '@matrix/manifest'
+import { MatrixError, type ToolSpec } from '@matrix/protocol'
+import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
+import { defaultPathBase } from './call-target.ts'
+import { type GateRules, policyName } from './gate.ts'
+import { type Hooks, openHooks } from './hook.ts'
+import type { ManagedServer } from './managed-server.ts'
+import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
+import type { ServerLease, ServerPool } from './server-pool.ts'
+import type { Spill } from './tool-result.ts'
+
+export type BootOptions = {
+  /** Shared by all agents of the process. */
+  pool: ServerPool
+  manifest: Manifest
+  /** One that has passed `checkLock`. With it every definition is pinned, and the agent starts without starting a server. */
+  lock?: Lock | undefined
+  /** The lock's when absent. */
+  policy?: Policy | undefined
+  /** What the one that starts this agent may do: the agent may do no more. */
+  parent?: Grant | undefined
+  skill?: ToolAllowlist | undefined
+  /** Patterns of tools that the user denies, whatever anyone else says. */
+  deny?: readonly string[] | undefined
+  /** The folder the agent works in. */
+  worktree?: string | undefined
+  /** Where relative files of the manifest start. */
+  base?: string | undefined
+  approve?: ApprovalPort | undefined
+  always?: ApprovalMemory | undefined
+  spill?: Spill | undefined
+  onEvent?: ((event: CallEvent) => void) | undefined
+}
+
+/** What happened around a call, for the person who reads the log. */
+export type CallEvent =
+  | { type: 'call_denied'; uri: string; step: string; reason: string }
+  | { type: 'call_failed'; uri: string; error: MatrixError }
+  | { type: 'hook_failed'; command: string; output: string }
+
+/** The tools of one agent: what `executeTool` calls, and what a model is told of. */
+export type Tools = {
+  registry: Registry
+  gate: GateRules
+  hooks: Hooks
+  approvals: Approvals
+  pool: ServerPool
+  spill: Spill | undefined
+  serverOf(tool: ResolvedTool): ManagedServer
+  report(event: CallEvent): void
+  /** What the model is told: the manifest's words and the agreed schemas. Waits only for servers without a lock. */
+  specs(options?: { waitMs?: number }): Promise<ToolSpec[]>
+  /** Starts every server, side by side, and says of each whether it is what the manifest says. */
+  connectAll(): Promise<ServerReport[]>
+  /** Ends what runs for this agent, until it calls again. */
+  park(): Promise<void>
+  close(): Promise<void>
+}
+
+export type ServerReport = { alias: string; tookMs: number } & (
+  | { status: 'verified'; tools: ToolSurface[] }
+  | { status: 'refused' | 'unavailable'; error: MatrixError }
+)
+
+/** Prepares the tools of one agent. Refuses what is malformed or grants too much; starts nothing. */
+export function bootTools(options: BootOptions): Tools {
+  const { pool, manifest, lock, parent, skill, deny, worktree } = options
+  if (lock) assertLocked(lock, manifest)
+  const grant: Grant = { manifest, policy: options.policy ?? lock?.policy }
+  if (parent) assertWithin(parent, grant)
+
+  const registry = buildRegistry(manifest)
+  const base: PathBase = defaultPathBase(worktree ?? process.cwd())
+  const callable = registry.tools.filter((tool) => isCallable(tool, grant, skill, deny))
+  const leases = new Map<string, ServerLease>()
+  // A lease is taken when a server is first wanted: an agent with thirty of them uses three.
+  const serverOf = (alias: string): ManagedServer => {
+    const server = manifest.servers.find((each) => each.alias === alias)
+    if (!server) throw new MatrixError('TOOL_UNKNOWN', `The manifest has no server "${alias}".`)
+    const lease = leases.get(alias) ?? leaseOf(server)
+    leases.set(alias, lease)
+    return lease.server
+  }
+  const leaseOf = (server: Server): ServerLease =>
+    pool.lease({
+      server,
+      locked: lockedServer(lock, server),
+      sideEffects: sideEffectsOf(server, callable),
+      hosts: hostsOf(server, callable, grant.policy),
+      worktree,
+      base: options.base,
+    })
+
+  return {
+    registry,
+    pool,
+    gate: { grant, skill, deny, base },
+    hooks: openHooks(grant.policy?.hooks ?? {}, { cwd: base.cwd }),
+    approvals: openApprovals({ port: options.approve, always: options.always }),
+    spill: options.spill,
+    serverOf: ({ server }) => leases.get(server.alias)?.server ?? serverOf(server.alias),
+    report: (event) => options.onEvent?.(event),
+    async specs({ waitMs = 10_000 } = {}) {
+      const unlocked = manifest.servers.filter((server) => !lockedServer(lock, server))
+      const needed = unlocked.filter(({ alias }) => callable.some(({ server }) => server.alias === alias))
+      const discovered = await discover(needed, serverOf, waitMs)
+      return callable.map((tool) => specOf(tool, lockedServer(lock, tool.server), discovered))
+    },
+    connectAll: () => Promise.all(manifest.servers.map(({ alias }) => report(alias, serverOf(alias)))),
+    async park() {
+      await Promise.all([...leases.values()].map(({ server }) => server.park()))
+    },
+    async close() {
+      const held = [...leases.values()]
+      leases.clear()
+      await Promise.all(held.map((lease) => lease.release()))
+    },
+  }
+}
+
+function assertLocked(lock: Lock, manifest: Manifest): void {
+  if (manifestDigest(manifest) !== lock.manifest_digest)
+    throw new MatrixError('TOOL_DRIFT', `The lock of ${manifest.agent} was made for another version of the manifest.`)
+}
+
+function assertWithin(parent: Grant, child: Grant): void {
+  const attenuation = attenuate(parent, child)
+  if (attenuation.allowed) return
+  const [first] = attenuation.reasons
+  throw new MatrixError(
+    'AUTHORIZATION_DENIED',
+    `${child.manifest.agent} may do more than its parent. ${first?.message}`,
+    {
+      hint: 'Take it out of the child, or give it to the parent first.',
+    },
+  )
+}
+
+/** What the model is shown and the box must allow; the gate decides each call on its own. */
+function isCallable(
+  tool: ResolvedTool,
+  { manifest, policy }: Grant,
+  skill: ToolAllowlist = 'unconstrained',
+  deny: readonly string[] = [],
+): boolean {
+  const { side_effect_class: needs } = tool.tool
+  const { package_digest: digest } = tool.server
+  const name = policyName(tool)
+  return (
+    needs !== 'chain' &&
+    manifest.allowed_side_effects.includes(needs) &&
+    (!policy || isToolVisible(policy.tools, name)) &&
+    !isToolAllowed(deny, name) &&
+    (isToolInSkill(skill, tool.uri) || (digest !== undefined && isToolInSkill(skill, { ...tool.uri, pin: digest })))
+  )
+}
+
+function sideEffectsOf({ alias }: Server, callable: readonly ResolvedTool[]): SideEffect[] {
+  const classes = callable.filter(({ server }) => server.alias === alias).map(({ tool }) => tool.side_effect_class)
+  return [...new Set(classes)]
+}
+
+/** A list of hosts only where every tool that reaches out has one, and only of names that a box can be held to. */
+function hostsOf(
+  { alias }: Server,
+  callable: readonly ResolvedTool[],
+  policy: Policy | undefined,
+): string[] | undefined {
+  const reaching = callable.filter(({ server, tool }) => server.alias === alias && tool.side_effect_class === 'network')
+  const lists = reaching.map((tool) => policy && findToolSettings(policy.toolsSettings, policyName(tool))?.allowedHosts)
+  const hosts = [...new Set(lists.flatMap((list) => list ?? ['*']))]
+  if (hosts.length === 0 || hosts.some((host) => host.includes('*'))) return undefined
+  return hosts.flatMap((host) => [`${host}:443`, `${host}:80`])
+}
+
+function lockedServer(lock: Lock | undefined, { alias }: Server): LockedServer | undefined {
+  return lock && Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined
+}
+
+type Discovered = ReadonlyMap<string, ReadonlyMap<string, ToolSurface>>
+
+/** One that is slow or dead delays nobody for longer than the wait; its tools are offered all the same. */
+async function discover(
+  servers: readonly Server[],
+  serverOf: (alias: string) => ManagedServer,
+  waitMs: number,
+): Promise<Discovered> {
+  const found = new Map<string, ReadonlyMap<string, ToolSurface>>()
+  if (servers.length === 0) return found
+  const asked = servers.map(({ alias }) =>
+    serverOf(alias)
+      .use(async ({ tools }) => void found.set(alias, tools))
+      .catch(() => {}),
+  )
+  let clock: NodeJS.Timeout | undefined
+  const patience = new Promise((done) => {
+    clock = setTimeout(done, waitMs)
+  })
+  await Promise.race([Promise.all(asked), patience])
+  clearTimeout(clock)
+  return new Map(found)
+}
+
+function specOf(
+  { wireName, server, tool }: ResolvedTool,
+  locked: LockedServer | undefined,
+  discovered: Discovered,
+): ToolSpec {
+  const agreed = locked && Object.hasOwn(locked.tools, tool.name) ? locked.tools[tool.name]?.definition : undefined
+  const surface = agreed ?? discovered.get(server.alias)?.get(tool.name)
+  return {
+    name: wireName,
+    // A server's own words count only where a person has agreed to them.
+    description: tool.description ?? agreed?.description ?? tool.name,
+    inputSchema: surface?.inputSchema ?? { type: 'object' },
+  }
+}
+
+async function report(alias: string, server: ManagedServer): Promise<ServerReport> {
+  const start = performance.now()
+  const took = () => ({ alias, tookMs: performance.now() - start })
+  try {
+    const tools = await server.use(async (live) => [...live.tools.values()])
+    return { ...took(), status: 'verified', tools }
+  } catch (error) {
+    if (!(error instanceof MatrixError)) throw error
+    const isRefused = error.code === 'TOOL_DRIFT' || error.code === 'PACKAGE_MISMATCH'
+    return { ...took(), status: isRefused ? 'refused' : 'unavailable', error }
+  }
+}

@@ -1,0 +1,199 @@
+import { ToolSurface } from '@matrix/manifest'
+import { MatrixError, printableLine } from '@matrix/protocol'
+import {
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type Transport,
+  type VersionNegotiationMode,
+} from '@modelcontextprotocol/client'
+import * as z from 'zod'
+
+/** What a server answered to a call, before anything is cut or taken out of it. */
+export type RawResult = z.infer<typeof RawResult>
+const RawResult = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string() })).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+})
+
+const ToolPage = z.object({
+  tools: z.array(ToolSurface),
+  nextCursor: z.string().optional(),
+  ttlMs: z.number().nonnegative().optional().catch(undefined),
+})
+
+export type ToolList = { tools: ToolSurface[]; ttlMs: number | undefined }
+
+export type CallOptions = {
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: CallProgress) => void) | undefined
+}
+
+export type CallProgress = { progress: number; total?: number | undefined; message?: string | undefined }
+
+/** A live conversation with one server. */
+export type Connection = {
+  /** All pages. */
+  listTools(options: Omit<CallOptions, 'onProgress'>): Promise<ToolList>
+  callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
+  /** Settles when the server is gone, whoever ended it. */
+  closed: Promise<void>
+  close(): Promise<void>
+}
+
+export type ConnectOptions = {
+  alias: string
+  transport: Transport
+  mode: VersionNegotiationMode
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+  onListChanged?: (() => void) | undefined
+  /** The last of what the server printed, for whoever has to find out why it does not answer. */
+  lastWords?: (() => string) | undefined
+}
+
+const MAX_PAGES = 64
+const MAX_TOOLS = 4096
+
+/** Shakes hands with a server. No tool of it is known yet, and none may be called before the list was verified. */
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const { alias, transport, mode, timeoutMs, signal, onListChanged = () => {}, lastWords = () => '' } = options
+  const client = new Client(
+    { name: 'matrix', version: '0.1.0' },
+    {
+      versionNegotiation: { mode },
+      inputRequired: { autoFulfill: false },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+    },
+  )
+  const closed = new Promise<void>((done) => {
+    client.onclose = done
+  })
+  // What arrives out of turn is dropped by the SDK; whether it amounts to an attack is for the guard to say.
+  client.onerror = () => {}
+  const failure = (error: unknown, limitMs: number) => explainFailure(error, { alias, limitMs, lastWords, signal })
+  try {
+    await within(timeoutMs, client.connect(transport, { timeout: timeoutMs, ...(signal && { signal }) }))
+  } catch (error) {
+    // Nobody waits for one that was given up to end.
+    void client.close().catch(() => {})
+    throw failure(error, timeoutMs)
+  }
+
+  return {
+    closed,
+    close: () => client.close(),
+    listTools: (call) => listTools(client, alias, call).catch((error) => fail(error, call)),
+    callTool: (tool, input, call) => callTool(client, tool, input, call).catch((error) => fail(error, call)),
+  }
+
+  function fail(error: unknown, { timeoutMs: limitMs, signal: caller }: CallOptions): never {
+    throw explainFailure(error, { alias, limitMs, lastWords, signal: caller })
+  }
+}
+
+/** A transport may hang before the SDK starts its own clock. */
+async function within<Value>(timeoutMs: number, work: Promise<Value>): Promise<Value> {
+  let clock: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, fail) => {
+    clock = setTimeout(() => fail(new SdkError(SdkErrorCode.RequestTimeout, 'Connecting took too long')), timeoutMs)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(clock))
+}
+
+async function listTools(client: Client, alias: string, { timeoutMs, signal }: CallOptions): Promise<ToolList> {
+  const tools: ToolSurface[] = []
+  let cursor: string | undefined
+  let ttlMs: number | undefined
+  if (!client.getServerCapabilities()?.tools) return { tools, ttlMs }
+  const deadline = performance.now() + timeoutMs
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    // The SDK's own list drops tools and prints about it; what is verified is what the server said.
+    const answer = await client.request(
+      { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+      ToolPage,
+      { timeout: Math.max(1, deadline - performance.now()), ...(signal && { signal }) },
+    )
+    tools.push(...answer.tools)
+    if (answer.ttlMs !== undefined) ttlMs = Math.min(ttlMs ?? answer.ttlMs, answer.ttlMs)
+    if (tools.length > MAX_TOOLS) break
+    if (answer.nextCursor === undefined || answer.nextCursor === '') return { tools, ttlMs }
+    cursor = answer.nextCursor
+  }
+  throw new MatrixError('TOOL_DRIFT', `"${alias}" lists tools without end: more than ${tools.length} by now.`, {
+    hint: 'Only the author of the server can repair this.',
+  })
+}
+
+function callTool(
+  client: Client,
+  tool: ToolSurface,
+  input: Record<string, unknown>,
+  { timeoutMs, signal, onProgress }: CallOptions,
+): Promise<RawResult> {
+  const params = { name: tool.name, arguments: input }
+  const options = {
+    timeout: timeoutMs,
+    maxTotalTimeout: timeoutMs,
+    ...(signal && { signal }),
+    ...(onProgress && { onprogress: onProgress }),
+  }
+  // Answers are not held against the server's own output schema: its patterns would run in our process.
+  if (client.getProtocolEra() !== 'modern') return client.request({ method: 'tools/call', params }, RawResult, options)
+  const { outputSchema: _unused, ...definition } = tool
+  return client.callTool(params, {
+    ...options,
+    toolDefinition: definition as unknown as NonNullable<Parameters<Client['callTool']>[1]>['toolDefinition'] & object,
+  }) as Promise<RawResult>
+}
+
+type FailureContext = {
+  alias: string
+  limitMs: number
+  signal: AbortSignal | undefined
+  lastWords: () => string
+}
+
+function explainFailure(error: unknown, { alias, limitMs, signal, lastWords }: FailureContext): MatrixError {
+  if (error instanceof MatrixError) return error
+  const options = { cause: error }
+  if (signal?.aborted) return new MatrixError('TOOL_CANCELLED', `The call to "${alias}" was cancelled.`, options)
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return new MatrixError('TOOL_TIMEOUT', `"${alias}" did not answer within ${limitMs} ms.`, options)
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return new MatrixError(
+      'TOOL_FAILED',
+      `"${alias}" answered with what is no result: ${brief(error.message)}`,
+      options,
+    )
+  if (error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType)
+    return new MatrixError('TOOL_FAILED', `"${alias}" asks a person for input, which agents cannot give.`, options)
+  if (error instanceof SdkHttpError && (error.status === 401 || error.status === 403))
+    return new MatrixError('SERVER_UNAVAILABLE', `"${alias}" refuses the credentials (HTTP ${error.status}).`, {
+      ...options,
+      hint: 'Check the environment variables that its headers refer to.',
+    })
+  if (error instanceof ProtocolError)
+    return new MatrixError('TOOL_FAILED', `"${alias}" refused the call: ${brief(error.message)}`, options)
+  const words = brief(tellingLine(lastWords()))
+  const reason = words ? `It said: ${words}` : brief(error instanceof Error ? error.message : String(error))
+  return new MatrixError('SERVER_UNAVAILABLE', `"${alias}" is not there. ${reason}`, options)
+}
+
+/** Of what a program prints when it dies, the line that says why; the stack below it says where in somebody else's code. */
+function tellingLine(words: string): string {
+  const lines = words.split('\n').map((line) => line.trim())
+  return (
+    lines.findLast((line) =>
+      /^(?:\w*(?:Error|Exception)\b.*:|bwrap:|.*\b(?:error|failed|cannot|missing)\b)/i.test(line),
+    ) ?? lines.filter(Boolean).slice(-2).join(' ')
+  )
+}
+
+function brief(text: string): string {
+  return printableLine(text.length > 400 ? `${text.slice(0, 400)}…` : text)
+}

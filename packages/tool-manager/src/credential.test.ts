@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { openRedactor } from './redactor.ts'
+import { bootHarness, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
+
+const secret = 'sk-canary/0123456789+abc'
+
+test('a server gets its own variables and nothing else of the environment', async () => {
+  process.env.DAEMON_CANARY = 'of the daemon'
+  const { call } = await bootHarness({
+    servers: [scriptedServer({}, { env: ['API_KEY=$env:TEST_KEY', 'MODE=fast'] })],
+    ...given,
+  })
+  const answer = textOf(await call('env'))
+
+  expect(answer).toContain('"MODE":"fast"')
+  expect(answer).not.toContain('of the daemon')
+})
+
+test('a value never reaches a result, in whatever spelling', async () => {
+  const spellings = [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret), JSON.stringify(secret)]
+  const result = { content: [{ type: 'text', text: spellings.join(' ') }], structuredContent: { key: secret } }
+  const server = scriptedServer(
+    { tools: [surface('parts'), surface('env')], result },
+    { env: ['API_KEY=$env:TEST_KEY'] },
+  )
+  const { call } = await bootHarness({ servers: [server], ...given })
+  const [parts, env] = [await call('parts'), await call('env')]
+
+  for (const spelling of spellings.slice(0, 3)) expect(JSON.stringify([parts, env])).not.toContain(spelling)
+  expect(textOf(env)).toContain('[redacted TEST_KEY]')
+  expect(parts.structured).toEqual({ key: '[redacted TEST_KEY]' })
+})
+
+test('a value never reaches an error or an event', async () => {
+  const server = scriptedServer(
+    { exitAtOnce: 1, stderr: `cannot log in with ${secret}` },
+    { env: ['API_KEY=$env:TEST_KEY'] },
+  )
+  const { call, events } = await bootHarness({ servers: [server], ...given })
+  const answer = await call('echo')
+
+  expect(answer.error?.message).toContain('[redacted TEST_KEY]')
+  expect(JSON.stringify([answer, events, answer.error?.message, answer.error?.stack])).not.toContain(secret)
+})
+
+test('a missing variable is named, and nothing is started', async () => {
+  const server = scriptedServer({}, { env: ['A=$env:NOT_SET_ONE', 'B=Bearer $env:NOT_SET_TWO'] })
+  const { call, events } = await bootHarness({ servers: [server], ...given })
+  const answer = await call('echo')
+
+  expect(answer).toMatchObject({ code: 'SERVER_UNAVAILABLE', error: { code: 'CREDENTIAL_MISSING' } })
+  expect(answer.error?.message).toContain('NOT_SET_ONE, NOT_SET_TWO are not set')
+  expect(events.map(({ type }) => type)).not.toContain('server_started')
+})
+
+test('the longer of two secrets goes first', () => {
+  const redactor = openRedactor()
+  redactor.add('SHORT', 'abcd')
+  redactor.add('LONG', 'abcdefgh')
+
+  expect(redactor.text('x abcdefgh y abcd')).toBe('x [redacted LONG] y [redacted SHORT]')
+})
+
+const given = { poolOptions: { lookUp: (name: string) => (name === 'TEST_KEY' ? secret : undefined) } }

@@ -1,0 +1,126 @@
+import { performance } from 'node:perf_hooks'
+import { expect, test } from 'vitest'
+import { bootHarness, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
+
+test('a call by wire name and one by pinned URI reach the same tool', async () => {
+  const { call } = await bootHarness()
+
+  expect(textOf(await call('mcp__scripted__echo', { value: 'hello' }))).toBe('hello')
+  expect(textOf(await call('matrix://tool/mcp/scripted/echo@1.0.0', { value: 'hello' }))).toBe('hello')
+})
+
+test('text, images and structured results survive', async () => {
+  const result = {
+    content: [
+      { type: 'text', text: 'words' },
+      { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' },
+      { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' },
+      { type: 'resource_link', uri: 'file:///a', name: 'a' },
+      { type: 'resource', resource: { uri: 'file:///b', mimeType: 'text/plain', text: 'inside' } },
+    ],
+    structuredContent: { sum: 3 },
+  }
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('parts')], result })] })
+  const answer = await call('parts')
+
+  expect(answer.structured).toEqual({ sum: 3 })
+  expect(answer.content[1]).toEqual({ type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' })
+  expect(textOf(answer)).toBe(
+    'words\n[image]\n[audio of type audio/wav, which is not shown]\n[resource a at file:///a]\ninside',
+  )
+})
+
+test('an error of the tool is a value with the tool’s own words', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('fail')] })] })
+
+  expect(await call('fail')).toMatchObject({ isError: true, content: [{ type: 'text', text: 'It did not work.' }] })
+})
+
+test('a result that is too long is cut, and all of it is kept elsewhere', async () => {
+  const spilled: string[] = []
+  const { call } = await bootHarness({
+    spill: async (text) => {
+      spilled.push(text)
+      return '/spill/1.txt'
+    },
+  })
+  const answer = await call('flood', { bytes: 3 << 20 })
+
+  expect(textOf(answer).length).toBeLessThan((1 << 20) + 200)
+  expect(textOf(answer)).toContain('All of it is in /spill/1.txt')
+  expect(spilled[0]?.length).toBe(3 << 20)
+})
+
+test('a call that is cancelled ends at once, and the server is told', async () => {
+  const servers = [scriptedServer({ tools: [surface('silent'), surface('cancelled')] })]
+  const { call } = await bootHarness({ servers })
+  await call('cancelled')
+  const abort = new AbortController()
+  const pending = call('silent', {}, { signal: abort.signal })
+  setTimeout(() => abort.abort(), 50)
+
+  expect(await pending).toMatchObject({ isError: true, code: 'TOOL_CANCELLED' })
+  expect(textOf(await call('cancelled'))).toBe('1')
+})
+
+test('a call can be given up while its server is still starting', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true })] })
+  const start = performance.now()
+
+  expect(await call('echo', {}, { signal: AbortSignal.timeout(50) })).toMatchObject({ code: 'TOOL_CANCELLED' })
+  expect(performance.now() - start).toBeLessThan(2000)
+})
+
+test('a tool says how far it is while it works', async () => {
+  const seen: number[] = []
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('slow')] })] })
+  await call('slow', { ms: 120, steps: 3 }, { onProgress: ({ progress }) => seen.push(progress) })
+
+  expect(seen).toEqual([1, 2, 3])
+})
+
+test('a tool that never answers is given up after its own time limit', async () => {
+  const server = scriptedServer({ tools: [surface('silent')] })
+  const servers = [{ ...server, tools: [{ name: 'silent', side_effect_class: 'read' as const, timeout_ms: 150 }] }]
+  const { call } = await bootHarness({ servers })
+  const start = performance.now()
+
+  expect(await call('silent')).toMatchObject({ code: 'TOOL_TIMEOUT' })
+  expect(performance.now() - start).toBeLessThan(3000)
+})
+
+test('the arguments that were checked are the ones that are sent, whatever the caller does meanwhile', async () => {
+  const { call } = await bootHarness()
+  const input = { value: 'checked' }
+  const pending = call('echo', input)
+  input.value = 'changed'
+
+  expect(textOf(await pending)).toBe('checked')
+})
+
+test('arguments that are no object are refused as a value', async () => {
+  const { call } = await bootHarness()
+
+  expect(await call('echo', [1])).toMatchObject({ isError: true, code: 'TOOL_FAILED' })
+})
+
+test('a class that the manifest does not allow is denied without telling the model why', async () => {
+  const { call, events, running } = await bootHarness({
+    manifest: manifestOf([scriptedServer()], { allowed_side_effects: ['write'] }),
+  })
+  const answer = await call('echo', { value: 1 })
+
+  expect(answer).toMatchObject({ isError: true, code: 'AUTHORIZATION_DENIED' })
+  expect(textOf(answer)).not.toMatch(/read|write|manifest/)
+  expect(events).toContainEqual(expect.objectContaining({ type: 'call_denied', step: 'side-effects' }))
+  expect(running()).toBe(0)
+})
+
+test('unknown, unpinned and ambiguous names are three different errors', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer(), scriptedServer({}, { alias: 'other' })] })
+
+  expect(await call('mcp__scripted__nothing')).toMatchObject({ code: 'TOOL_UNKNOWN' })
+  expect(await call('matrix://tool/mcp/scripted/echo')).toMatchObject({ code: 'ErrUnpinnedTool' })
+  expect(await call('echo')).toMatchObject({ code: 'TOOL_AMBIGUOUS' })
+  expect(await call('matrix://tool/mcp/scripted/echo@2.0.0')).toMatchObject({ code: 'TOOL_UNKNOWN' })
+})

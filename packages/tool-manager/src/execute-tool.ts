@@ -1,0 +1,156 @@
+import { effectiveTimeoutMs, findToolSettings, formatToolUri } from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
+import type { Tools } from './boot.ts'
+import { findCallTarget } from './call-target.ts'
+import type { CallProgress, RawResult } from './connection.ts'
+import { checkGate, policyName, type Verdict } from './gate.ts'
+import type { HookOutcome } from './hook.ts'
+import type { ResolvedTool } from './registry.ts'
+import { errorResult, shapeResult, type ToolResult } from './tool-result.ts'
+
+/** A call as a model asks for it: by wire name, or as a plan does, by pinned URI. */
+export type ToolCall = { name: string; input: unknown }
+
+export type ExecuteOptions = {
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: CallProgress) => void) | undefined
+  /** Replaces the tool's own limit. */
+  timeoutMs?: number | undefined
+}
+
+type Input = Record<string, unknown>
+
+/** The one way to call a tool: resolve, gate, box, call. Whatever happens, the answer is a value that a model can read. */
+export async function executeTool(tools: Tools, call: ToolCall, options: ExecuteOptions = {}): Promise<ToolResult> {
+  try {
+    const tool = tools.registry.resolve(call.name)
+    const input = readInput(call.input)
+    const refusal = await passGate(tools, tool, input, options)
+    if (refusal) return refusal
+
+    const raw = await dispatch(tools, tool, input, options)
+    await followUp(tools, tool, input, raw)
+    return await shapeResult(raw, tools.pool.redactor, tools.spill)
+  } catch (error) {
+    if (!(error instanceof MatrixError)) throw error
+    error.message = tools.pool.redactor.text(error.message)
+    tools.report({ type: 'call_failed', uri: call.name, error })
+    return { ...errorResult(forModel(error)), error }
+  }
+}
+
+/** A copy of our own: what was gated and approved is what is sent, whatever the caller does to theirs meanwhile. */
+function readInput(input: unknown): Input {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
+  if (!isObject && input !== undefined)
+    throw new MatrixError('TOOL_FAILED', 'The arguments of a tool are a JSON object.', {
+      hint: 'Send an object with one field for each argument.',
+    })
+  return JSON.parse(JSON.stringify(input ?? {})) as Input
+}
+
+async function passGate(
+  tools: Tools,
+  tool: ResolvedTool,
+  input: Input,
+  { signal }: ExecuteOptions,
+): Promise<ToolResult | undefined> {
+  const { policy } = tools.gate.grant
+  const name = policyName(tool)
+  // Following links costs more than most calls do, so only those with something to hold them against are looked at.
+  const hasSettings = policy && findToolSettings(policy.toolsSettings, name)
+  const target = hasSettings ? await findCallTarget(input, tools.gate.base) : { paths: [], commands: [], hosts: [] }
+
+  const first = checkGate({ tool, target }, tools.gate)
+  if (first.verdict === 'deny' && first.step === 'user') return deny(tools, tool, first)
+  const blocked = policy?.hooks.preToolUse ? await askHooks(tools, tool, input, signal) : undefined
+  const verdict = checkGate({ tool, target }, { ...tools.gate, blocked })
+  if (verdict.verdict === 'allow') return undefined
+  if (verdict.verdict === 'deny') return deny(tools, tool, verdict, blocked)
+
+  const { agent } = tools.gate.grant.manifest
+  const reason = await tools.approvals.ask({ agent, tool, input, reason: verdict.reason, signal })
+  return reason === undefined ? undefined : deny(tools, tool, { verdict: 'deny', step: 'approval', reason })
+}
+
+async function askHooks(
+  tools: Tools,
+  tool: ResolvedTool,
+  input: Input,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const told = { tool_name: hookName(tool), tool_input: input }
+  const outcomes = await tools.hooks.run({ trigger: 'preToolUse', tool: policyName(tool), input: told, signal })
+  reportFailures(tools, outcomes)
+  return outcomes.find(({ status }) => status === 'blocked')?.output
+}
+
+/** Hooks know tools of servers as `@server/tool`. */
+function hookName(tool: ResolvedTool): string {
+  const { server, tool: name } = policyName(tool)
+  return server === undefined ? name : `@${server}/${name}`
+}
+
+function reportFailures(tools: Tools, outcomes: readonly HookOutcome[]): void {
+  for (const { hook, status, output } of outcomes)
+    if (status === 'failed') tools.report({ type: 'hook_failed', command: hook.command, output })
+}
+
+function deny(
+  tools: Tools,
+  tool: ResolvedTool,
+  { step, reason }: Extract<Verdict, { verdict: 'deny' }>,
+  words?: string,
+): ToolResult {
+  const uri = formatToolUri(tool.uri)
+  tools.report({ type: 'call_denied', uri, step, reason: tools.pool.redactor.text(reason) })
+  // What is allowed is not the model's to know; a hook's words are meant for it.
+  const told = step === 'hook' && words ? `This call was blocked: ${words}` : 'This call was not allowed.'
+  return {
+    ...errorResult(new MatrixError('AUTHORIZATION_DENIED', tools.pool.redactor.text(told))),
+    error: new MatrixError('AUTHORIZATION_DENIED', reason),
+  }
+}
+
+function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
+  const { signal, onProgress, timeoutMs = effectiveTimeoutMs(tool.tool) } = options
+  const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
+    const surface = live.get(tool.tool.name)
+    if (!surface) throw new MatrixError('TOOL_DRIFT', `"${tool.server.alias}" no longer has "${tool.tool.name}".`)
+    return connection.callTool(surface, input, { timeoutMs, signal, onProgress })
+  })
+  return signal ? untilAborted(answer, signal) : answer
+}
+
+/** Nobody who has given up waits for a server to start; it goes on starting for those who have not. */
+function untilAborted(answer: Promise<RawResult>, signal: AbortSignal): Promise<RawResult> {
+  return new Promise((done, fail) => {
+    const give = () => fail(new MatrixError('TOOL_CANCELLED', 'The call was cancelled.'))
+    if (signal.aborted) give()
+    signal.addEventListener('abort', give, { once: true })
+    answer.then(done, fail).finally(() => signal.removeEventListener('abort', give))
+  })
+}
+
+async function followUp(tools: Tools, tool: ResolvedTool, input: Input, raw: RawResult): Promise<void> {
+  if (!tools.gate.grant.policy?.hooks.postToolUse) return
+  const told = {
+    tool_name: hookName(tool),
+    tool_input: input,
+    tool_response: { success: !raw.isError, result: raw.content },
+  }
+  reportFailures(tools, await tools.hooks.run({ trigger: 'postToolUse', tool: policyName(tool), input: told }))
+}
+
+const forTheModel = new Set(['TOOL_UNKNOWN', 'TOOL_AMBIGUOUS', 'ErrUnpinnedTool', 'URI_MALFORMED'])
+const ofTheCall = new Set(['TOOL_TIMEOUT', 'TOOL_CANCELLED', 'TOOL_FAILED'])
+
+/** A server that drifted would speak to the model through the words of the difference; those are for people. */
+function forModel(error: MatrixError): MatrixError {
+  if (forTheModel.has(error.code) || ofTheCall.has(error.code)) return error
+  if (error.code === 'TOOL_DRIFT')
+    return new MatrixError('TOOL_DRIFT', 'The server of this tool changed and was taken out of use.', {
+      hint: 'Go on without it; a person has to look at it.',
+    })
+  return new MatrixError('SERVER_UNAVAILABLE', 'The server of this tool is not available.')
+}

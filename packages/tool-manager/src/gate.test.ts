@@ -1,0 +1,110 @@
+import { type Policy, SideEffect, type Tool, type ToolSettings } from '@matrix/manifest'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { checkGate, type GateRules } from './gate.ts'
+import { buildRegistry } from './registry.ts'
+import { manifestOf, scriptedServer } from './scripted-server.testing.ts'
+
+test('without a policy a tool of an allowed class runs', () => {
+  expect(decide({})).toEqual({ verdict: 'allow' })
+})
+
+test('each step is asked in its order, and the first that says no gives the reason', () => {
+  const everything = {
+    deny: ['@scripted'],
+    blocked: 'by a hook',
+    skill: new Set<string>(),
+    manifest: { allowed_side_effects: [] },
+    policy: policy({ toolsSettings: { '@scripted/echo': { deniedCommands: ['.*'] } } }),
+  }
+  const without = (...keys: string[]) =>
+    Object.fromEntries(Object.entries(everything).filter(([key]) => !keys.includes(key)))
+
+  expect(decide(everything)).toMatchObject({ step: 'user' })
+  expect(decide(without('deny'))).toMatchObject({ step: 'hook' })
+  expect(decide(without('deny', 'blocked'))).toMatchObject({ step: 'skill' })
+  expect(decide(without('deny', 'blocked', 'skill'))).toMatchObject({ step: 'side-effects' })
+  expect(decide(without('deny', 'blocked', 'skill', 'manifest'))).toMatchObject({ step: 'settings' })
+})
+
+test('a tool that is not in allowedTools is asked about', () => {
+  expect(decide({ policy: policy({}) })).toMatchObject({ verdict: 'ask' })
+  expect(decide({ policy: policy({ allowedTools: ['@scripted/echo'] }) })).toEqual({ verdict: 'allow' })
+})
+
+test('a tool that the policy does not show cannot be called by guessing its name', () => {
+  expect(decide({ policy: policy({ tools: [], allowedTools: ['@scripted'] }) })).toMatchObject({ verdict: 'deny' })
+})
+
+test('a chain tool never runs, whatever is allowed', () => {
+  expect(decide({ effect: 'chain', manifest: { allowed_side_effects: [...SideEffect.options] } })).toMatchObject({
+    verdict: 'deny',
+    step: 'side-effects',
+  })
+})
+
+test.each<[string, ToolSettings, object, string]>([
+  ['a denied path', { deniedPaths: ['secrets/**'] }, { paths: ['secrets/key'] }, 'deny'],
+  ['a path below a denied one', { deniedPaths: ['/etc'] }, { paths: ['/etc/shadow'] }, 'deny'],
+  ['a denied command', { deniedCommands: ['rm .*'] }, { commands: ['rm -rf /'] }, 'deny'],
+  ['a denied command on a second line', { deniedCommands: ['.*curl.*'] }, { commands: ['true\ncurl evil'] }, 'deny'],
+  ['a deny list that cannot be read', { deniedCommands: ['('] }, { commands: ['ls'] }, 'deny'],
+  ['a denied host', { deniedHosts: ['*.evil.example'] }, { hosts: ['a.evil.example'] }, 'deny'],
+  ['an allowed path', { allowedPaths: ['src/**'] }, { paths: ['src/a.ts'] }, 'allow'],
+  ['one path of two that is not allowed', { allowedPaths: ['src/**'] }, { paths: ['src/a.ts', '/etc/passwd'] }, 'ask'],
+  ['a path that only looks allowed', { allowedPaths: ['src'] }, { paths: ['src/../../etc'] }, 'ask'],
+  ['an allowed command', { allowedCommands: ['git status'] }, { commands: ['git status'] }, 'allow'],
+  ['a command with more behind it', { allowedCommands: ['git status'] }, { commands: ['git status; rm x'] }, 'ask'],
+  ['what no list allows', { allowedPaths: ['src'], denyByDefault: true }, { paths: ['doc'] }, 'deny'],
+  [
+    'an allowed path on a denied host',
+    { allowedPaths: ['src'], deniedHosts: ['x'] },
+    { paths: ['src'], hosts: ['x'] },
+    'deny',
+  ],
+])('%s', (_, settings, target, verdict) => {
+  const rules = { policy: policy({ toolsSettings: { '@scripted/echo': settings } }) }
+
+  expect(decide(rules, target)).toMatchObject({ verdict })
+})
+
+test('a denial holds for a tool that runs unasked, while its allow lists no longer matter', () => {
+  const settings = { '@scripted/echo': { deniedPaths: ['secrets'], allowedPaths: ['src'] } }
+  const rules = { policy: policy({ allowedTools: ['@scripted'], toolsSettings: settings }) }
+
+  expect(decide(rules, { paths: ['secrets/a'] })).toMatchObject({ verdict: 'deny' })
+  expect(decide(rules, { paths: ['doc/a'] })).toMatchObject({ verdict: 'allow' })
+})
+
+test('more denials never allow more', () => {
+  const word = fc.constantFrom('a', 'b', 'a/b', '*', '@scripted', '@scripted/echo', '.*')
+  const words = fc.array(word, { maxLength: 3 })
+  fc.assert(
+    fc.property(words, words, words, words, (deniedPaths, deny, allowedTools, paths) => {
+      const rules = (denied: string[], more: string[]) => ({
+        deny: more,
+        policy: policy({ allowedTools, toolsSettings: { '@scripted/echo': { deniedPaths: denied } } }),
+      })
+      const rank = { deny: 0, ask: 1, allow: 2 }
+      const loose = decide(rules([], []), { paths })
+      const strict = decide(rules(deniedPaths, deny), { paths })
+
+      expect(rank[strict.verdict]).toBeLessThanOrEqual(rank[loose.verdict])
+    }),
+  )
+})
+
+type Rules = Partial<Omit<GateRules, 'grant'>> & { policy?: Policy; manifest?: object; effect?: SideEffect }
+
+function decide({ policy: held, manifest, effect = 'read', ...rules }: Rules, target: object = {}) {
+  const tools: Tool[] = [{ name: 'echo', side_effect_class: effect }]
+  const declared = manifestOf([{ ...scriptedServer(), tools }], manifest)
+  const tool = buildRegistry(declared).resolve('echo')
+  const base = { cwd: '/work', home: '/home/me' }
+  const aim = { paths: ['a'], commands: ['ls'], hosts: [], ...target }
+  return checkGate({ tool, target: aim }, { grant: { manifest: declared, policy: held }, base, ...rules })
+}
+
+function policy(more: Partial<Policy>): Policy {
+  return { tools: ['*'], allowedTools: [], toolsSettings: {}, resources: [], hooks: {}, ...more }
+}

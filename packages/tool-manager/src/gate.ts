@@ -1,0 +1,130 @@
+import {
+  findToolSettings,
+  formatToolUri,
+  type Grant,
+  isCommandAllowed,
+  isCommandDenied,
+  isHostDenied,
+  isPathDenied,
+  isToolAllowed,
+  isToolInSkill,
+  isToolVisible,
+  matchesHostList,
+  matchesPathList,
+  type PathBase,
+  type ToolAllowlist,
+  type ToolName,
+  type ToolSettings,
+} from '@matrix/manifest'
+import { BUILTIN_ALIAS } from '@matrix/protocol'
+import type { CallTarget } from './call-target.ts'
+import type { ResolvedTool } from './registry.ts'
+
+/** `reason` is for the person who reads the log; the model only learns that it was denied. */
+export type Verdict =
+  | { verdict: 'allow' }
+  | { verdict: 'ask'; reason: string }
+  | { verdict: 'deny'; step: GateStep; reason: string }
+
+/** In the order in which they are asked. */
+export type GateStep = 'user' | 'hook' | 'skill' | 'side-effects' | 'settings' | 'approval'
+
+export type GateCall = { tool: ResolvedTool; target: CallTarget }
+
+export type GateRules = {
+  grant: Grant
+  /** Patterns of the user's own that no manifest and no approval overrides. */
+  deny?: readonly string[] | undefined
+  skill?: ToolAllowlist | undefined
+  /** Why a hook blocked this call, if one did. */
+  blocked?: string | undefined
+  base: PathBase
+}
+
+const allow: Verdict = { verdict: 'allow' }
+
+/** Decides, and does nothing else: no throw, no prompt, no call. The first step that has an answer gives it. */
+export function checkGate(call: GateCall, rules: GateRules): Verdict {
+  for (const step of steps) {
+    const verdict = step(call, rules)
+    if (verdict) return verdict
+  }
+  return allow
+}
+
+type Step = (call: GateCall, rules: GateRules) => Verdict | undefined
+
+const steps: readonly Step[] = [checkUser, checkHook, checkSkill, checkSideEffects, checkDenials, checkApproval]
+
+/** Policies know the tools of the built-in server by their bare names. */
+export function policyName({ server, tool }: ResolvedTool): ToolName {
+  return { server: server.alias === BUILTIN_ALIAS ? undefined : server.alias, tool: tool.name }
+}
+
+function checkUser({ tool }: GateCall, { deny = [] }: GateRules): Verdict | undefined {
+  if (!isToolAllowed(deny, policyName(tool))) return undefined
+  return denied('user', `The user denies ${nameOf(tool)}.`)
+}
+
+function checkHook(_: GateCall, { blocked }: GateRules): Verdict | undefined {
+  return blocked === undefined ? undefined : denied('hook', `A hook blocked the call: ${blocked}`)
+}
+
+function checkSkill({ tool }: GateCall, { skill = 'unconstrained' }: GateRules): Verdict | undefined {
+  const { package_digest: digest } = tool.server
+  const isListed = isToolInSkill(skill, tool.uri) || (digest && isToolInSkill(skill, { ...tool.uri, pin: digest }))
+  return isListed ? undefined : denied('skill', `The skill does not list ${nameOf(tool)} in its §TOOLS.`)
+}
+
+function checkSideEffects({ tool }: GateCall, { grant }: GateRules): Verdict | undefined {
+  const { side_effect_class: needs } = tool.tool
+  const { allowed_side_effects: may, agent } = grant.manifest
+  if (needs === 'chain') return denied('side-effects', `${nameOf(tool)} is a chain tool, and those never run.`)
+  if (may.includes(needs)) return undefined
+  return denied('side-effects', `${nameOf(tool)} needs "${needs}"; ${agent} may ${may.join(', ') || 'do nothing'}.`)
+}
+
+function checkDenials({ tool, target }: GateCall, { grant: { policy }, base }: GateRules): Verdict | undefined {
+  if (!policy) return undefined
+  const name = policyName(tool)
+  if (!isToolVisible(policy.tools, name)) return denied('settings', `${nameOf(tool)} is not among the agent's tools.`)
+  const settings = findToolSettings(policy.toolsSettings, name) ?? {}
+  const { deniedPaths = [], deniedCommands = [], deniedHosts = [] } = settings
+  const path = deniedPaths.length > 0 ? target.paths.find((each) => isPathDenied(deniedPaths, each, base)) : undefined
+  if (path !== undefined) return denied('settings', `${nameOf(tool)} may not touch ${path}.`)
+  if (deniedCommands.length > 0 && target.commands.some((each) => isCommandDenied(deniedCommands, each)))
+    return denied('settings', `${nameOf(tool)} may not run this command.`)
+  const host = deniedHosts.length > 0 ? target.hosts.find((each) => isHostDenied(deniedHosts, each)) : undefined
+  return host === undefined ? undefined : denied('settings', `${nameOf(tool)} may not reach ${host}.`)
+}
+
+function checkApproval(call: GateCall, { grant: { policy }, base }: GateRules): Verdict | undefined {
+  if (!policy) return allow
+  const { tool, target } = call
+  const name = policyName(tool)
+  if (isToolAllowed(policy.allowedTools, name)) return allow
+  const settings = findToolSettings(policy.toolsSettings, name) ?? {}
+  if (isListed(settings, target, base)) return allow
+  if (settings.autoAllowReadonly && tool.tool.side_effect_class === 'read') return allow
+  if (settings.denyByDefault) return denied('settings', `No list of ${nameOf(tool)} allows this call.`)
+  return { verdict: 'ask', reason: `${nameOf(tool)} is not among the tools that run unasked.` }
+}
+
+/** Each list that there is must hold everything of its kind; one list alone never stands in for another. */
+function isListed(settings: ToolSettings, { paths, commands, hosts }: CallTarget, base: PathBase): boolean {
+  const { allowedPaths, allowedCommands, allowedHosts } = settings
+  const answers = [
+    allowedPaths && paths.length > 0 && paths.every((path) => matchesPathList(allowedPaths, path, base)),
+    allowedCommands && commands.length > 0 && commands.every((each) => isCommandAllowed(allowedCommands, each)),
+    allowedHosts && hosts.length > 0 && hosts.every((host) => matchesHostList(allowedHosts, host)),
+  ].filter((answer) => answer !== undefined)
+  return answers.length > 0 && answers.every(Boolean)
+}
+
+function denied(step: GateStep, reason: string): Verdict {
+  return { verdict: 'deny', step, reason }
+}
+
+function nameOf({ uri }: ResolvedTool): string {
+  return formatToolUri(uri)
+}

@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type HttpServer, serverSurfaceDigest, type ToolSurface } from '@matrix/manifest'
+import { expect, onTestFinished, test } from 'vitest'
+import { bootHarness, surface, textOf } from './scripted-server.testing.ts'
+
+const secret = 'canary-token-0123456789'
+const given = {
+  poolOptions: { lookUp: (name: string) => (name === 'TOKEN' ? secret : undefined), connectTimeoutMs: 5_000 },
+}
+
+test('credentials go into the headers, and nowhere else', async () => {
+  const seen: (string | undefined)[] = []
+  const server = await remote({ onRequest: ({ headers }) => seen.push(headers.authorization) })
+  const { call, events } = await bootHarness({ servers: [server], ...given })
+  const answer = await call('echo', { value: secret })
+
+  expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]))
+  expect(JSON.stringify([answer, events])).not.toContain(secret)
+  expect(textOf(answer)).toContain('[redacted TOKEN]')
+})
+
+test('refused credentials are said to be refused', async () => {
+  const { call } = await bootHarness({ servers: [await remote({ status: 401 })], ...given })
+  const answer = await call('echo')
+
+  expect(answer).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+  expect(answer.error?.message).toContain('refuses the credentials')
+})
+
+test('credentials do not follow a redirect to somebody else', async () => {
+  let leaked: string | undefined
+  const elsewhere = await remote({
+    onRequest: ({ headers }) => {
+      leaked = headers.authorization
+    },
+  })
+  const { call } = await bootHarness({
+    servers: [await remote({ status: 307, location: elsewhere.endpoint })],
+    ...given,
+  })
+
+  expect(await call('echo')).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+  expect(leaked).toBeUndefined()
+})
+
+test('an answer of any size takes no more than its share of memory', async () => {
+  const before = process.memoryUsage().rss
+  const { call } = await bootHarness({ servers: [await remote({ bytes: 300 << 20 })], ...given })
+
+  expect(await call('echo')).toMatchObject({ isError: true })
+  expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20)
+})
+
+test('a remote server has no package; the digest of its list stands in for one', async () => {
+  const tools = [surface('echo')]
+  const pinned = await remote({ tools, server: { package_digest: serverSurfaceDigest(tools) } })
+  const drifted = await remote({
+    tools,
+    server: { package_digest: serverSurfaceDigest([surface('echo', { title: 'x' })]) },
+  })
+
+  expect(await (await bootHarness({ servers: [pinned], ...given })).call('echo', {})).toMatchObject({ isError: false })
+  expect(await (await bootHarness({ servers: [drifted], ...given })).call('echo', {})).toMatchObject({
+    code: 'TOOL_DRIFT',
+  })
+})
+
+test('nobody at the address is unavailable', async () => {
+  const server = { ...(await remote({})), endpoint: 'http://127.0.0.1:1/mcp' }
+  const { call } = await bootHarness({ servers: [server], ...given })
+
+  expect(await call('echo')).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+})
+
+type Remote = {
+  tools?: ToolSurface[]
+  status?: number
+  location?: string
+  /** Answers every list with this many bytes. */
+  bytes?: number
+  onRequest?(request: IncomingMessage): void
+  server?: Partial<HttpServer>
+}
+
+/** A streamable HTTP server of the older protocol, as badly behaved as it is told to be. */
+async function remote({
+  tools = [surface('echo')],
+  status,
+  location,
+  bytes,
+  onRequest,
+  server,
+}: Remote): Promise<HttpServer> {
+  const http = createServer(async (request, response) => {
+    onRequest?.(request)
+    if (status) return void response.writeHead(status, location ? { location } : {}).end()
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    if (id === undefined) return void response.writeHead(202).end()
+    if (bytes && method === 'tools/list') return flood(response, bytes)
+    const result = answers(tools)[method]?.(params)
+    const body = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+  })
+  await new Promise<void>((done) => http.listen(0, '127.0.0.1', done))
+  onTestFinished(() => {
+    http.closeAllConnections()
+    http.close()
+  })
+  return {
+    alias: 'remote',
+    transport: 'http',
+    endpoint: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    headers: { Authorization: 'Bearer $env:TOKEN' },
+    version: '1.0.0',
+    tools: tools.map(({ name }) => ({ name, side_effect_class: 'read' })),
+    ...server,
+  }
+}
+
+type Answer = (params: { protocolVersion?: string; arguments?: object }) => object
+
+function answers(tools: ToolSurface[]): Record<string, Answer> {
+  return {
+    initialize: () => ({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'remote', version: '1.0.0' },
+    }),
+    'tools/list': () => ({ tools }),
+    'tools/call': ({ arguments: input }) => ({ content: [{ type: 'text', text: JSON.stringify(input) }] }),
+  }
+}
+
+function flood(response: ServerResponse, bytes: number): void {
+  const block = Buffer.alloc(1 << 20, 'x')
+  response.setHeader('content-type', 'application/json').on('error', () => {})
+  const more = (left: number): unknown =>
+    left > 0 && !response.destroyed ? response.write(block, () => more(left - block.length)) : response.end()
+  more(bytes)
+}

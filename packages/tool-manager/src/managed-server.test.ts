@@ -1,0 +1,178 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { bootHarness, lockOf, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
+
+test('a server is started by the first call, shared by the next ones, and ended when parked', async () => {
+  const { call, tools, running, events } = await bootHarness()
+  expect(running()).toBe(0)
+  await Promise.all([call('echo', { value: 1 }), call('echo', { value: 2 }), call('echo', { value: 3 })])
+  expect(running()).toBe(1)
+  await tools.park()
+
+  expect(running()).toBe(0)
+  expect(events.filter(({ type }) => type === 'server_started')).toHaveLength(1)
+  expect(textOf(await call('echo', { value: 'again' }))).toBe('again')
+})
+
+test('a server that nobody calls is ended after a while', async () => {
+  const { call, running } = await bootHarness({ poolOptions: { idleMs: 50 } })
+  await call('echo', { value: 1 })
+  await sleep(500)
+
+  expect(running()).toBe(0)
+})
+
+test('a server that is parked during a call ends when the call is over', async () => {
+  const { call, tools, running } = await bootHarness({ servers: [scriptedServer({ tools: [surface('slow')] })] })
+  await call('slow', { ms: 1 })
+  const pending = call('slow', { ms: 200 })
+  await sleep(20)
+  await tools.park()
+  expect(running()).toBe(1)
+
+  expect(textOf(await pending)).toBe('slow')
+  await sleep(100)
+  expect(running()).toBe(0)
+})
+
+test('all pages of a list are read', async () => {
+  const tools = Array.from({ length: 7 }, (_, index) => surface(`echo${index}`))
+  const { tools: booted } = await bootHarness({ servers: [scriptedServer({ tools, pageSize: 2 })] })
+
+  expect(await booted.connectAll()).toMatchObject([{ status: 'verified', tools }])
+})
+
+test.each([
+  ['a tool that is missing', [surface('a')], [surface('a'), surface('b')], /does not advertise "b"/],
+  [
+    'a tool that was never declared',
+    [surface('a'), surface('b')],
+    [surface('a')],
+    /advertises "b", which the manifest does not/,
+  ],
+  ['a tool that is listed twice', [surface('a'), surface('a')], [surface('a')], /"a" twice/],
+  [
+    'instructions in characters nobody sees',
+    [surface('a', { description: 'Reads.\u{E0041}\u{E0042}' })],
+    [surface('a')],
+    /nobody sees: U\+E0041/,
+  ],
+])('%s is drift, and the server is not used', async (_, advertised, declared, words) => {
+  const server = scriptedServer({ tools: advertised })
+  const servers = [{ ...server, tools: declared.map(({ name }) => ({ name, side_effect_class: 'read' as const })) }]
+  const { call, events } = await bootHarness({ servers })
+  const answer = await call('a')
+
+  expect(answer).toMatchObject({ isError: true, code: 'TOOL_DRIFT' })
+  expect(answer.error?.message).toMatch(words)
+  expect(textOf(answer)).not.toMatch(words)
+  expect(events).toContainEqual(expect.objectContaining({ type: 'server_quarantined' }))
+})
+
+test('a list that goes on for ever is drift', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ endless: true })] })
+
+  expect(await call('echo')).toMatchObject({ code: 'TOOL_DRIFT' })
+})
+
+test('a tool that is added in flight quarantines the server, and its next call is refused', async () => {
+  const { call, running } = await bootHarness()
+  expect(textOf(await call('change'))).toBe('changed')
+
+  expect(await call('echo', { value: 1 })).toMatchObject({ code: 'TOOL_DRIFT' })
+  await vi.waitFor(() => expect(running()).toBe(0), 5000)
+  expect(await call('echo', { value: 1 })).toMatchObject({ code: 'TOOL_DRIFT' })
+})
+
+test('a list that only changes its order in flight is no drift', async () => {
+  const tools = [surface('echo'), surface('change')]
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools, changed: [...tools].reverse() })] })
+  await call('change')
+
+  expect(textOf(await call('echo', { value: 'fine' }))).toBe('fine')
+})
+
+test('a server that changes between two connections is refused at the second', async () => {
+  const tools = [surface('echo'), surface('change')]
+  const changed = [surface('echo', { description: 'Does something else' }), surface('change')]
+  const manifest = manifestOf([scriptedServer({ tools })])
+  const lock = lockOf(manifest, { scripted: changed })
+  const { call } = await bootHarness({ manifest, lock })
+  const answer = await call('echo')
+
+  expect(answer).toMatchObject({ code: 'TOOL_DRIFT' })
+  expect(answer.error?.message).toMatch(/no longer defines "echo" as it was locked/)
+})
+
+test.each([
+  ['exits at once', { exitAtOnce: 1, stderr: 'no database\n' }, /It said: no database/],
+  ['never answers', { neverAnswers: true }, /did not answer within 1500 ms/],
+  ['never lists its tools', { neverLists: true }, /did not answer within 1500 ms/],
+  ['writes 300 MB without a line break', { lineBytes: 300 << 20, neverAnswers: true }, /is not there/, 15_000],
+])('a server that %s is unavailable, and the others do not notice', async (_, script, words, limitMs = 1500) => {
+  const before = process.memoryUsage().rss
+  const { call, tools } = await bootHarness({
+    servers: [scriptedServer(script, { alias: 'bad' }), scriptedServer({}, { alias: 'good' })],
+    poolOptions: { connectTimeoutMs: limitMs },
+  })
+  const start = performance.now()
+  const bad = call('mcp__bad__echo')
+  expect(textOf(await call('mcp__good__echo', { value: 'quick' }))).toBe('quick')
+  const answer = await bad
+
+  expect(answer).toMatchObject({ isError: true, code: 'SERVER_UNAVAILABLE' })
+  expect(answer.error?.message).toMatch(words)
+  expect(performance.now() - start).toBeLessThan(15_000)
+  expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20)
+  await tools.close()
+})
+
+test('a server that dies in the middle of a call fails that call, and the next one starts it again', async () => {
+  const { call } = await bootHarness()
+
+  expect(await call('die')).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+  expect(textOf(await call('echo', { value: 'back' }))).toBe('back')
+})
+
+test('noise between the messages is passed over', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ noise: true })] })
+
+  expect(textOf(await call('echo', { value: 'heard' }))).toBe('heard')
+})
+
+test('a program that does not exist is unavailable, by name', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({}, { command: 'no-such-program', args: [] })] })
+  const answer = await call('echo')
+
+  expect(answer).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+  expect(answer.error?.message).toContain('no-such-program, which is not installed')
+})
+
+test('forged and repeated answers are dropped and reported', async () => {
+  const { call, events } = await bootHarness({
+    servers: [scriptedServer({ tools: [surface('forge'), surface('echo')] })],
+  })
+
+  expect(textOf(await call('forge'))).toBe('true')
+  expect(textOf(await call('echo', { value: 'mine' }))).toBe('mine')
+  expect(events.filter(({ type }) => type === 'protocol_violated').length).toBeGreaterThanOrEqual(4)
+})
+
+test('a server that forges without end loses its connection', async () => {
+  const servers = [scriptedServer({ tools: [surface('forge')], forged: 100 })]
+  const { call } = await bootHarness({ servers })
+
+  expect(await call('forge')).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+})
+
+test('what a server asks of its own accord is declined', async () => {
+  const { call, events } = await bootHarness({ servers: [scriptedServer({ tools: [surface('ask')] })] })
+
+  expect(textOf(await call('ask'))).toBe('asked')
+  expect(events).toContainEqual({
+    type: 'protocol_violated',
+    alias: 'scripted',
+    what: 'asked for sampling/createMessage',
+  })
+})

@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { digestBytes, digestValue } from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
+import * as z from 'zod'
+import { installNpmPackages, packNpmPackage } from './npm-package.ts'
+
+const PackageRecord = z.object({
+  name: z.string(),
+  version: z.string(),
+  digest: z.string(),
+  integrity: z.string(),
+  dependencies_digest: z.string(),
+  /** What can be started, by name, each relative to the folder. */
+  programs: z.record(z.string(), z.string()),
+})
+
+/** A package whose bytes were verified, installed with everything it needs. */
+export type StoredPackage = z.infer<typeof PackageRecord> & { folder: string }
+
+export type WantedPackage = {
+  name: string
+  version: string
+  /** Undefined only where a placeholder stands and somebody chose to run with it. */
+  digest: string | undefined
+  integrity?: string | undefined
+  dependencies_digest?: string | undefined
+  /** What `readLockFile` gave where the package was locked: with it, the same dependencies are installed anywhere. */
+  lockFile?: unknown
+}
+
+export type PackageProgress = { package: string; step: 'fetch' | 'install' | 'ready'; bytes?: number }
+
+export type GetPackageOptions = {
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: PackageProgress) => void) | undefined
+}
+
+/** Verified packages by the digest of their bytes. What is in it is complete: a crash leaves a package or none. */
+export type PackageStore = {
+  folder: string
+  /** From the store, or fetched into it first. */
+  getPackage(wanted: WantedPackage, options?: GetPackageOptions): Promise<StoredPackage>
+  list(): Promise<StoredPackage[]>
+}
+
+export type PackageStoreOptions = {
+  /** Fetches nothing. */
+  offline?: boolean | undefined
+}
+
+const STALE_MS = 60 * 60 * 1000
+
+export function openPackageStore(folder: string, { offline = false }: PackageStoreOptions = {}): PackageStore {
+  const root = resolve(folder)
+  const packages = join(root, 'sha256')
+  const pending = new Map<string, Promise<StoredPackage>>()
+  const hashed = new Set<string>()
+
+  return {
+    folder: root,
+    getPackage(wanted, options = {}) {
+      const key = `${wanted.name}@${wanted.version} ${wanted.digest}`
+      const running = pending.get(key) ?? findOrFetch(wanted, options).finally(() => pending.delete(key))
+      pending.set(key, running)
+      return running.then((stored) => held(stored, wanted))
+    },
+    async list() {
+      const names = await readdir(packages).catch(() => [])
+      const found = await Promise.all(names.map((name) => read(join(packages, name))))
+      return found.filter((each) => each !== undefined)
+    },
+  }
+
+  async function findOrFetch(wanted: WantedPackage, options: GetPackageOptions): Promise<StoredPackage> {
+    const stored = await find(wanted)
+    if (stored) return checkBytes(stored)
+    if (offline)
+      throw new MatrixError('PACKAGE_UNAVAILABLE', `${wanted.name}@${wanted.version} is not in the store.`, {
+        hint: 'Run once with the network, or copy the store from a machine that has the package.',
+      })
+    return fetchPackage(wanted, options)
+  }
+
+  async function find({ name, version, digest }: WantedPackage): Promise<StoredPackage | undefined> {
+    if (digest) return read(join(packages, digest.slice('sha256:'.length)))
+    const names = await readdir(packages).catch(() => [])
+    for (const each of names) {
+      const stored = await read(join(packages, each))
+      if (stored?.name === name && stored.version === version) return stored
+    }
+    return undefined
+  }
+
+  /** Once in the life of a process: whoever can change the store can change the process too. */
+  async function checkBytes(stored: StoredPackage): Promise<StoredPackage> {
+    if (hashed.has(stored.digest)) return stored
+    const found = digestBytes(await readFile(join(stored.folder, 'package.tgz')))
+    const dependencies = await dependenciesDigest(stored.folder)
+    if (found !== stored.digest || dependencies !== stored.dependencies_digest)
+      throw new MatrixError('PACKAGE_MISMATCH', `${stored.folder} is not what was stored there.`, {
+        hint: `Remove ${stored.folder}; it is fetched again when it is needed.`,
+      })
+    hashed.add(stored.digest)
+    return stored
+  }
+
+  async function fetchPackage(
+    wanted: WantedPackage,
+    { signal, onProgress }: GetPackageOptions,
+  ): Promise<StoredPackage> {
+    const spec = `${wanted.name}@${wanted.version}`
+    const temporary = join(root, 'tmp', randomUUID())
+    await mkdir(join(temporary, 'fetch'), { recursive: true, mode: 0o700 })
+    await mkdir(packages, { recursive: true })
+    await removeStale(join(root, 'tmp'))
+    try {
+      onProgress?.({ package: spec, step: 'fetch' })
+      const packed = await packNpmPackage(spec, join(temporary, 'fetch'), signal)
+      assertWanted(wanted, packed)
+      onProgress?.({ package: spec, step: 'install', bytes: packed.bytes })
+      const record = await install(packed, join(temporary, 'package'), wanted.lockFile, signal)
+      const target = join(packages, packed.package_digest.slice('sha256:'.length))
+      await moveIntoPlace(join(temporary, 'package'), target)
+      onProgress?.({ package: spec, step: 'ready' })
+      hashed.add(record.digest)
+      return { ...((await read(target)) ?? record), folder: target }
+    } finally {
+      await rm(temporary, { recursive: true, force: true })
+    }
+  }
+}
+
+type Packed = Awaited<ReturnType<typeof packNpmPackage>>
+
+function assertWanted(wanted: WantedPackage, { name, version, package_digest: digest, integrity }: Packed): void {
+  const spec = `${wanted.name}@${wanted.version}`
+  const differs = (what: string, expected: string, found: string) =>
+    new MatrixError('PACKAGE_MISMATCH', `${spec}: the ${what} is ${found}, but ${expected} was pinned.`)
+  if (name !== wanted.name || version !== wanted.version) throw differs('package', spec, `${name}@${version}`)
+  if (wanted.digest && digest !== wanted.digest) throw differs('digest', wanted.digest, digest)
+  if (wanted.integrity && integrity !== wanted.integrity) throw differs('integrity', wanted.integrity, integrity)
+}
+
+/** What a lock adds to the digest holds for packages that are in the store already, too. */
+function held(stored: StoredPackage, wanted: WantedPackage): StoredPackage {
+  const spec = `${stored.name}@${stored.version}`
+  if (wanted.name !== stored.name || wanted.version !== stored.version)
+    throw new MatrixError('PACKAGE_MISMATCH', `${wanted.name}@${wanted.version} is pinned to the bytes of ${spec}.`)
+  if (wanted.dependencies_digest && wanted.dependencies_digest !== stored.dependencies_digest)
+    throw new MatrixError(
+      'PACKAGE_MISMATCH',
+      `What ${spec} depends on is not what it depended on when it was locked.`,
+      {
+        hint: 'Run matrix lock again and look at what changed.',
+      },
+    )
+  return stored
+}
+
+async function install(
+  packed: Packed,
+  folder: string,
+  lockFile: unknown,
+  signal: AbortSignal | undefined,
+): Promise<z.infer<typeof PackageRecord>> {
+  const { name, version, integrity, package_digest: digest } = packed
+  // The mode is for boxes, which run as somebody else.
+  await mkdir(folder, { mode: 0o755 })
+  await rename(packed.file, join(folder, 'package.tgz'))
+  const manifest = { private: true, dependencies: { [name]: 'file:package.tgz' } }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
+  const isLocked = lockFile !== undefined
+  if (isLocked) await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lockFile))
+  await installNpmPackages(folder, { what: `${name}@${version}`, isLocked, signal })
+  const record = {
+    name,
+    version,
+    digest,
+    integrity,
+    dependencies_digest: await dependenciesDigest(folder),
+    programs: await programsOf(folder, name),
+  }
+  await writeDurably(join(folder, 'record.json'), JSON.stringify(record, null, 2))
+  return record
+}
+
+const LockFile = z.looseObject({
+  packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
+})
+
+/** Over what each package is and holds, not over where it came from: two registries that serve the same bytes are the same. */
+async function dependenciesDigest(folder: string): Promise<string> {
+  const { packages } = LockFile.parse(JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')))
+  const entries = Object.entries(packages)
+    .filter(([path]) => path !== '')
+    .map(([path, { version, integrity }]) => [path, { version, integrity }])
+  return digestValue(Object.fromEntries(entries))
+}
+
+/** The lock file of a stored package without addresses, so that any registry that has the same bytes will do. */
+export async function readLockFile({ folder }: StoredPackage): Promise<unknown> {
+  const lockFile = LockFile.parse(JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')))
+  const packages = Object.entries(lockFile.packages).map(([path, entry]) => {
+    const { resolved, ...rest } = entry
+    return [path, typeof resolved === 'string' && resolved.startsWith('file:') ? entry : rest]
+  })
+  return { ...lockFile, packages: Object.fromEntries(packages) }
+}
+
+async function programsOf(folder: string, name: string): Promise<Record<string, string>> {
+  const inside = join('node_modules', ...name.split('/'))
+  const text = await readFile(join(folder, inside, 'package.json'), 'utf8')
+  const { bin, main } = JSON.parse(text) as { bin?: string | Record<string, string>; main?: string }
+  const short = name.replace(/^.*\//, '')
+  const programs = typeof bin === 'string' ? { [short]: bin } : (bin ?? (main ? { [short]: main } : {}))
+  return Object.fromEntries(Object.entries(programs).map(([program, file]) => [program, join(inside, file)]))
+}
+
+async function read(folder: string): Promise<StoredPackage | undefined> {
+  const text = await readFile(join(folder, 'record.json'), 'utf8').catch(() => undefined)
+  const record = text === undefined ? undefined : PackageRecord.safeParse(parseJson(text))
+  return record?.success ? { ...record.data, folder } : undefined
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function writeDurably(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'wx')
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Two processes may fetch the same package at once; the one that comes second keeps the first one's. */
+async function moveIntoPlace(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+    if (await read(to)) return
+    // Whatever lies there was never finished, so it was never used.
+    await rm(to, { recursive: true, force: true })
+    await rename(from, to)
+  }
+}
+
+async function removeStale(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const found = await stat(join(folder, name)).catch(() => undefined)
+    if (found && Date.now() - found.mtimeMs > STALE_MS) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}

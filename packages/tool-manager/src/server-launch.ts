@@ -1,0 +1,224 @@
+import { constants } from 'node:fs'
+import { access, readFile, realpath, stat } from 'node:fs/promises'
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import {
+  digestBytes,
+  isPlaceholderDigest,
+  type Launcher,
+  type LockedPackage,
+  parseLauncher,
+  type StdioServer,
+} from '@matrix/manifest'
+import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
+import { builtinLaunch } from './builtin/builtin-launch.ts'
+import { getServerFile } from './builtin/server-file.ts'
+import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
+import { isWithin } from './sandbox/mount.ts'
+
+/** What is really started for a server: verified bytes, by absolute path. */
+export type ServerLaunch = {
+  program: string
+  args: string[]
+  /** What the box must be able to read for it. */
+  readable: string[]
+  /** What it may start even without `shell`. */
+  programs?: readonly string[] | undefined
+  /** The same for a lock: the entry relative to its package, references unresolved. */
+  locked: { command: string; args: string[] }
+  package: LockedPackage
+  /** The manifest has a placeholder where the digest belongs, so that the bytes are anybody's. */
+  isPlaceholder: boolean
+}
+
+/** Lock files of packages by the digest that a lock has for their dependencies. */
+export type LockFiles = Readonly<Record<string, unknown>>
+
+export type LaunchOptions = GetPackageOptions & {
+  store: PackageStore
+  /** Runs servers whose digest is a placeholder. */
+  bootstrap?: boolean | undefined
+  /** Where relative files of the manifest start. */
+  base?: string | undefined
+  worktree?: string | undefined
+  /** The declared arguments with their references resolved; as declared when absent. */
+  args?: readonly string[] | undefined
+  /** What a lock says about the package, beyond its digest. */
+  locked?: LockedPackage | undefined
+  lockFiles?: LockFiles | undefined
+}
+
+/** Turns a declared command into verified bytes. Nothing that cannot be verified is ever started. */
+export async function resolveLaunch(server: StdioServer, options: LaunchOptions): Promise<ServerLaunch> {
+  const isPlaceholder = isPlaceholderDigest(server.package_digest)
+  if (isPlaceholder && !options.bootstrap)
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${server.alias}" has a placeholder instead of a package digest.`, {
+      hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
+    })
+  if (isBuiltin(server)) return launchBuiltin(server, { ...options, isPlaceholder })
+  const launcher = parseLauncher(server.command, server.args ?? [])
+  if (launcher.kind !== 'package') return launchFile(server, launcher, { ...options, isPlaceholder })
+  if (launcher.ecosystem === 'npm') return launchNpm(server, launcher, { ...options, isPlaceholder })
+  throw new MatrixError(
+    'PACKAGE_UNVERIFIABLE',
+    `"${server.alias}" comes from ${ecosystems[launcher.ecosystem]}, and its bytes cannot be verified on this machine.`,
+    { hint: 'Use a server that is published on npm or runs from a local file.' },
+  )
+}
+
+/** Matrix's own tools are declared like any other server; their bytes came with Matrix. */
+function isBuiltin({ alias, command, args = [] }: StdioServer): boolean {
+  return alias === BUILTIN_ALIAS && command === 'mxd' && args[0] === 'serve-tools'
+}
+
+async function launchBuiltin(server: StdioServer, options: Options): Promise<ServerLaunch> {
+  const { command, args = [], version } = server
+  const file = getServerFile()
+  const digest = digestBytes(await readFile(file))
+  if (!options.isPlaceholder && digest !== server.package_digest)
+    throw new MatrixError(
+      'PACKAGE_MISMATCH',
+      `${file} has the digest ${digest}, but ${server.package_digest} was pinned.`,
+      {
+        hint: 'The manifest is for another version of Matrix: take the shipped one, or pin the digest that is named.',
+      },
+    )
+  const root = options.worktree ?? options.base ?? process.cwd()
+  const {
+    program,
+    args: started = [],
+    policy,
+  } = await builtinLaunch({ root, serverFile: file, sideEffects: [], version })
+  return {
+    program,
+    args: [...started],
+    readable: [...(policy.readable ?? [])],
+    programs: policy.programs,
+    locked: { command, args: [...args] },
+    package: { ecosystem: 'file', name: basename(file), version, digest },
+    isPlaceholder: options.isPlaceholder,
+  }
+}
+
+const ecosystems = { pypi: 'PyPI', oci: 'a container registry', nuget: 'NuGet' }
+
+type Options = LaunchOptions & { isPlaceholder: boolean }
+type Of<Kind> = Extract<Launcher, { kind: Kind }>
+
+async function launchNpm(server: StdioServer, launcher: Of<'package'>, options: Options): Promise<ServerLaunch> {
+  const { alias, args = [], version } = server
+  const { name, rest } = launcher
+  if (!isTail(args, rest))
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" starts ${name} through another program.`, {
+      hint: 'Write the launcher itself: "command": "npx", "args": ["-y", "<package>@<version>", …].',
+    })
+  const stored = await options.store.getPackage(
+    {
+      name,
+      version,
+      digest: options.isPlaceholder ? undefined : server.package_digest,
+      integrity: options.locked?.integrity,
+      dependencies_digest: options.locked?.dependencies_digest,
+      lockFile: options.lockFiles?.[options.locked?.dependencies_digest ?? ''],
+    },
+    options,
+  )
+  const entry = programOf(stored, programName(args, launcher))
+  const { digest, integrity, dependencies_digest } = stored
+  return {
+    program: process.execPath,
+    args: [join(stored.folder, entry), ...(options.args ?? args).slice(args.length - rest.length)],
+    readable: [stored.folder],
+    locked: { command: 'node', args: [entry, ...rest] },
+    package: { ecosystem: 'npm', name, version, digest, integrity, dependencies_digest },
+    isPlaceholder: options.isPlaceholder,
+  }
+}
+
+function isTail(args: readonly string[], rest: readonly string[]): boolean {
+  const start = args.length - rest.length
+  return start >= 0 && rest.every((text, index) => args[start + index] === text)
+}
+
+/** `npx -p package program`: the program is named apart from the package. */
+function programName(args: readonly string[], { argument }: Of<'package'>): string | undefined {
+  const isApart = /^(?:-p|--package)$/.test(args[argument - 1] ?? '') || /^--package=/.test(args[argument] ?? '')
+  return isApart ? args[argument + 1] : undefined
+}
+
+function programOf({ name, version, programs }: StoredPackage, named: string | undefined): string {
+  const names = Object.keys(programs)
+  const chosen = named ?? (names.length === 1 ? names[0] : name.replace(/^.*\//, ''))
+  const file = chosen !== undefined && Object.hasOwn(programs, chosen) ? programs[chosen] : undefined
+  if (file !== undefined) return file
+  throw new MatrixError('PACKAGE_UNAVAILABLE', `${name}@${version} has no program ${JSON.stringify(chosen ?? name)}.`, {
+    hint: names.length > 0 ? `It has ${names.join(', ')}.` : 'It is a library and cannot be started.',
+  })
+}
+
+/** A script or program of this machine, held against its digest each time before it is started. */
+async function launchFile(
+  server: StdioServer,
+  launcher: Of<'script'> | Of<'program'>,
+  { base = process.cwd(), worktree, isPlaceholder, args: resolved }: Options,
+): Promise<ServerLaunch> {
+  const { alias, args = [], version, package_digest: pinned } = server
+  const isScript = launcher.kind === 'script'
+  const file = isScript
+    ? await findFile(alias, resolve(base, launcher.file))
+    : await findProgram(alias, launcher.file, base)
+  if (worktree && isWithin(file, worktree))
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" would run ${file}, which the agent itself can change.`, {
+      hint: 'Keep servers outside of the worktree.',
+    })
+  const digest = digestBytes(await readFile(file))
+  if (!isPlaceholder && digest !== pinned)
+    throw new MatrixError('PACKAGE_MISMATCH', `${file} has the digest ${digest}, but ${pinned} was pinned.`)
+  const program = isScript ? await findProgram(alias, server.command, base) : file
+  return {
+    program,
+    args: (resolved ?? args).map((text, index) => (isScript && index === launcher.argument ? file : text)),
+    readable: [await packageFolder(file)],
+    locked: { command: server.command, args: [...args] },
+    package: { ecosystem: 'file', name: launcher.file, version, digest },
+    isPlaceholder,
+  }
+}
+
+async function findFile(alias: string, file: string): Promise<string> {
+  const found = await realpath(file).catch(() => undefined)
+  if (found && (await stat(found)).isFile()) return found
+  throw new MatrixError('PACKAGE_UNAVAILABLE', `"${alias}" runs ${file}, which does not exist.`, {
+    hint: 'Correct the path in the manifest; relative ones start at its folder.',
+  })
+}
+
+async function findProgram(alias: string, command: string, base: string): Promise<string> {
+  if (command === 'node') return process.execPath
+  if (isAbsolute(command) || command.includes('/')) return findFile(alias, resolve(base, command))
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const file = join(folder, command)
+    const isThere =
+      isAbsolute(folder) &&
+      (await access(file, constants.X_OK).then(
+        () => true,
+        () => false,
+      ))
+    if (isThere && (await stat(file)).isFile()) return realpath(file)
+  }
+  throw new MatrixError('PACKAGE_UNAVAILABLE', `"${alias}" runs ${command}, which is not installed.`, {
+    hint: `Install ${command}, or name it by its full path.`,
+  })
+}
+
+/** The nearest folder with a package.json, since a script reads what lies beside it; never a whole home. */
+async function packageFolder(file: string): Promise<string> {
+  const home = process.env.HOME ?? '/'
+  for (let folder = dirname(file); !isWithin(home, folder); folder = dirname(folder)) {
+    const isPackage = await access(join(folder, 'package.json')).then(
+      () => true,
+      () => false,
+    )
+    if (isPackage) return folder
+  }
+  return dirname(file) === '/' || isWithin(home, dirname(file)) ? file : dirname(file)
+}

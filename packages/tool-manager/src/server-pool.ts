@@ -1,0 +1,208 @@
+import {
+  digestValue,
+  type HttpServer,
+  type LockedServer,
+  type Server,
+  type SideEffect,
+  type StdioServer,
+  type ToolSurface,
+} from '@matrix/manifest'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { boundedFetch } from './bounded-fetch.ts'
+import { type Connection, connect } from './connection.ts'
+import { type Lookup, resolveCredentials } from './credential.ts'
+import { type ManagedServer, openManagedServer, type ServerEvent } from './managed-server.ts'
+import type { PackageProgress, PackageStore } from './package-store.ts'
+import { guardPeer } from './peer-guard.ts'
+import { programTransport } from './program-transport.ts'
+import { openRedactor, type Redactor } from './redactor.ts'
+import type { BoxLaunch } from './sandbox/box.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
+import { type LockFiles, resolveLaunch, type ServerLaunch } from './server-launch.ts'
+
+export type ServerPoolOptions = {
+  sandbox: Sandbox
+  store: PackageStore
+  /** Where credentials come from; the environment of this process when absent. */
+  lookUp?: Lookup | undefined
+  redactor?: Redactor | undefined
+  /** Runs servers with placeholder digests, and says so each time. */
+  bootstrap?: boolean | undefined
+  /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
+  lockFiles?: LockFiles | undefined
+  connectTimeoutMs?: number | undefined
+  idleMs?: number | undefined
+  onEvent?: ((event: PoolEvent) => void) | undefined
+}
+
+export type PoolEvent =
+  | ServerEvent
+  | { type: 'package_progress'; alias: string; progress: PackageProgress }
+  | { type: 'placeholder_used'; alias: string }
+  | { type: 'protocol_violated'; alias: string; what: string }
+
+/** How one agent uses a server. */
+export type ServerUse = {
+  server: Server
+  locked?: LockedServer | undefined
+  /** The classes of those of its tools that the agent can call: all that its box allows. */
+  sideEffects: readonly SideEffect[]
+  /** What `/workspace` stands for in arguments and environment. */
+  worktree?: string | undefined
+  hosts?: readonly string[] | undefined
+  /** Where relative files of the manifest start. */
+  base?: string | undefined
+}
+
+/** All servers of one daemon. Uses that are the same in every respect, worktree included, share one process. */
+export type ServerPool = {
+  redactor: Redactor
+  lease(use: ServerUse): ServerLease
+  /** Starts a server once, asks what it has, and ends it. Nothing is verified but its bytes, so nothing of it may be called. */
+  enumerate(use: ServerUse): Promise<EnumeratedServer>
+  /** How many servers are running or starting. */
+  running(): number
+  close(): Promise<void>
+}
+
+export type EnumeratedServer = { tools: ToolSurface[]; launch: ServerLaunch | undefined }
+
+export type ServerLease = { server: ManagedServer; release(): Promise<void> }
+
+type Reached = { connection: Connection; launch: ServerLaunch | undefined }
+
+const CONNECT_TIMEOUT_MS = 30_000
+const IDLE_MS = 60_000
+
+export function openServerPool(options: ServerPoolOptions): ServerPool {
+  const { connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS, idleMs = IDLE_MS, redactor = openRedactor() } = options
+  const onEvent = redacting(redactor, options.onEvent)
+  const entries = new Map<string, { server: ManagedServer; leases: number }>()
+
+  return {
+    redactor,
+    lease(use) {
+      const key = keyOf(use)
+      const entry = entries.get(key) ?? { server: open(use), leases: 0 }
+      entries.set(key, entry)
+      entry.leases += 1
+      let isReleased = false
+      return {
+        server: entry.server,
+        async release() {
+          if (isReleased) return
+          isReleased = true
+          entry.leases -= 1
+          if (entry.leases > 0) return
+          entries.delete(key)
+          await entry.server.stop()
+        },
+      }
+    },
+    async enumerate(use) {
+      const { connection, launch } = await reach(use, () => {})
+      try {
+        const { tools } = await connection.listTools({ timeoutMs })
+        return { tools, launch }
+      } finally {
+        await connection.close().catch(() => {})
+      }
+    },
+    running: () => [...entries.values()].filter(({ server }) => server.isRunning()).length,
+    async close() {
+      const open = [...entries.values()]
+      entries.clear()
+      await Promise.all(open.map(({ server }) => server.stop()))
+    },
+  }
+
+  function open(use: ServerUse): ManagedServer {
+    const { server, locked } = use
+    return openManagedServer({
+      server,
+      locked,
+      timeoutMs,
+      idleMs,
+      onEvent,
+      connect: async ({ onListChanged }) => (await reach(use, onListChanged)).connection,
+    })
+  }
+
+  async function reach(use: ServerUse, onListChanged: () => void): Promise<Reached> {
+    const { server } = use
+    if (server.transport === 'stdio') return startProgram(server, use, onListChanged)
+    return { connection: await connectEndpoint(server, onListChanged), launch: undefined }
+  }
+
+  async function startProgram(server: StdioServer, use: ServerUse, onListChanged: () => void): Promise<Reached> {
+    const { alias } = server
+    // Credentials first: a server that lacks one is not even fetched.
+    const { assignments, args } = resolveCredentials(server, lookUp(), redactor)
+    const launch = await resolveLaunch(server, {
+      store: options.store,
+      bootstrap: options.bootstrap,
+      lockFiles: options.lockFiles,
+      base: use.base,
+      worktree: use.worktree,
+      args,
+      locked: use.locked?.transport === 'stdio' ? use.locked.package : undefined,
+      onProgress: (progress) => onEvent({ type: 'package_progress', alias, progress }),
+    })
+    if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
+    const transport = programTransport(() => options.sandbox.spawn(boxLaunch(launch, assignments, use)))
+    const connection = await connect({
+      alias,
+      transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
+      // Asking first which era a program speaks would start it twice.
+      mode: 'legacy',
+      timeoutMs,
+      onListChanged,
+      lastWords: () => redactor.text(transport.lastWords()),
+    })
+    return { connection, launch }
+  }
+
+  function connectEndpoint(server: HttpServer, onListChanged: () => void): Promise<Connection> {
+    const { assignments, endpoint = server.endpoint } = resolveCredentials(server, lookUp(), redactor)
+    const transport = new StreamableHTTPClientTransport(new URL(endpoint), {
+      requestInit: { headers: assignments },
+      fetch: boundedFetch,
+    })
+    return connect({ alias: server.alias, transport, mode: 'auto', timeoutMs, onListChanged })
+  }
+
+  function lookUp(): Lookup {
+    return options.lookUp ?? ((name) => process.env[name])
+  }
+}
+
+function keyOf({ server, locked, sideEffects, worktree, hosts, base }: ServerUse): string {
+  return digestValue({ server, surface: locked?.surface, sideEffects: [...sideEffects].sort(), worktree, hosts, base })
+}
+
+function boxLaunch(
+  launch: ServerLaunch,
+  env: Record<string, string>,
+  { sideEffects, worktree, hosts }: ServerUse,
+): BoxLaunch {
+  const place = (text: string) => placeWorkspace(text, worktree)
+  return {
+    program: launch.program,
+    args: launch.args.map(place),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
+    policy: { sideEffects, worktree, hosts, readable: launch.readable, programs: launch.programs },
+  }
+}
+
+/** Manifests say `/workspace` for the folder that the agent works in, wherever that is today. */
+function placeWorkspace(text: string, worktree: string | undefined): string {
+  if (!worktree) return text
+  return text === '/workspace' || text.startsWith('/workspace/') ? worktree + text.slice('/workspace'.length) : text
+}
+
+function redacting(redactor: Redactor, listener: ServerPoolOptions['onEvent']): (event: PoolEvent) => void {
+  return (event) => {
+    if ('error' in event) event.error.message = redactor.text(event.error.message)
+    listener?.(event)
+  }
+}
