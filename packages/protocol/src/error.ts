@@ -3,6 +3,7 @@ export const errors = {
   ErrUnpinnedTool: { status: 400, hint: 'Add @<semver> or @sha256:<64 hex digits> to the tool URI.' },
   URI_MALFORMED: { status: 400, hint: 'Write matrix://tool/mcp/<alias>/<tool>@<pin> or matrix://agent/<name>.' },
   DOCUMENT_UNREADABLE: { status: 400, hint: 'Name a regular file that you may read.' },
+  DOCUMENT_TOO_LARGE: { status: 413, hint: 'This is hardly a manifest; name the right file.' },
   DOCUMENT_INVALID: { status: 422, hint: 'Run matrix verify --offline on the file to see every finding.' },
   FORMAT_UNKNOWN: { status: 422, hint: 'Give a Matrix, Agent Format, GPARS, MCP client, registry or MCPB file.' },
   VALUE_NOT_CANONICAL: {
