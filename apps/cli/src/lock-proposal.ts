@@ -81,7 +81,10 @@ export async function proposeLock(
     servers: Object.fromEntries(resolved.map(({ server, locked }) => [server.alias, locked])),
     policy: draft.policy,
   })
-  return { lock, classes, notes: draft.notes }
+  const suspicions = resolved.flatMap(({ server, locked }) =>
+    locked.tools.flatMap((tool) => suspicionsOf(server.alias, tool)),
+  )
+  return { lock, classes, notes: [...draft.notes, ...suspicions] }
 }
 
 async function readDraft(value: unknown, options: ProposalOptions): Promise<Draft> {
@@ -159,7 +162,7 @@ async function resolveServer(draft: Server | ServerDraft, bench: Workbench): Pro
   const classes = tools.map((surface) => classOf(draft, surface))
   const declared = tools.map((surface, index): Tool => {
     const known = draft.tools.find(({ name }) => name === surface.name)
-    const description = known?.description ?? surface.description
+    const description = known?.description ?? surface.description?.slice(0, MAX_DESCRIPTION)
     return {
       ...known,
       name: surface.name,
@@ -183,6 +186,26 @@ function classOf(draft: Server | ServerDraft, surface: ToolSurface): Omit<Propos
     return { tool: surface.name, class: known.side_effect_class, reason: 'as the manifest says' }
   const { class: proposed, reason } = proposeSideEffect(surface)
   return { tool: surface.name, class: proposed, reason: `proposed: ${reason}` }
+}
+
+/** As much as a description that a model reads at every turn should need. */
+const MAX_DESCRIPTION = 1024
+const commanding =
+  /<\/?(?:important|system|instructions?|secret)\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b|\bdo not (?:tell|mention|inform|show)\b|\.ssh\b|\bid_rsa\b|\bbefore (?:using|calling) (?:this|any other) tool\b/i
+
+/** What a definition says to the model rather than about the tool; a person has to read it before they agree. */
+function suspicionsOf(alias: string, tool: ToolSurface): string[] {
+  const text = JSON.stringify(tool)
+  const found = commanding.exec(text)?.[0]
+  const length = tool.description?.length ?? 0
+  return [
+    ...(found ? [`${alias}/${tool.name} speaks to the model ("${found}"): read its definition before you agree.`] : []),
+    ...(length > MAX_DESCRIPTION
+      ? [
+          `The description of ${alias}/${tool.name} has ${length} characters; the manifest keeps the first ${MAX_DESCRIPTION}.`,
+        ]
+      : []),
+  ]
 }
 
 /** An exact version for what floats, written into the arguments, and the digest of its bytes. */

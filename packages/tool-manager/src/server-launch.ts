@@ -12,6 +12,7 @@ import {
 import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
 import { builtinLaunch } from './builtin/builtin-launch.ts'
 import { getServerFile } from './builtin/server-file.ts'
+import { storeBundle } from './bundle-store.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
 import { isWithin } from './sandbox/mount.ts'
 
@@ -55,6 +56,7 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
       hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
     })
   if (isBuiltin(server)) return launchBuiltin(server, { ...options, isPlaceholder })
+  if (/\.(?:mcpb|dxt)$/.test(server.command)) return launchBundle(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
   if (launcher.kind !== 'package') return launchFile(server, launcher, { ...options, isPlaceholder })
   if (launcher.ecosystem === 'npm') return launchNpm(server, launcher, { ...options, isPlaceholder })
@@ -155,6 +157,42 @@ function programOf({ name, version, programs }: StoredPackage, named: string | u
   })
 }
 
+/** A bundle by the digest of its file, started from the store as its own manifest says, with the declared arguments behind. */
+async function launchBundle(server: StdioServer, options: Options): Promise<ServerLaunch> {
+  const { alias, command, args = [], version } = server
+  const { base = process.cwd(), store, isPlaceholder } = options
+  const bytes = await readFile(await findFile(alias, resolve(base, command)))
+  const digest = digestBytes(bytes)
+  if (!isPlaceholder && digest !== server.package_digest) throw otherBytes(command, digest, server.package_digest)
+  const { folder, manifest } = await storeBundle(store.folder, digest, bytes)
+  if (manifest.version !== version)
+    throw new MatrixError('PACKAGE_MISMATCH', `${command} is version ${manifest.version}, but ${version} was pinned.`)
+  const { entry_point: entry, mcp_config: config = { command: 'node', args: [`\${__dirname}/${entry}`] } } =
+    manifest.server
+  const [program = '', ...own] = [config.command, ...config.args].map((text) => text.replaceAll('${__dirname}', folder))
+  const open = [program, ...own].find((text) => text.includes('${'))
+  if (open !== undefined)
+    throw new MatrixError(
+      'PACKAGE_UNVERIFIABLE',
+      `"${alias}" wants settings of its own: ${open.replace(folder, '…')}.`,
+      {
+        hint: 'Import the bundle with matrix import, which turns its settings into arguments and variables.',
+      },
+    )
+  return {
+    program: await findProgram(alias, program, folder),
+    args: [...own, ...(options.args ?? args)],
+    readable: [folder],
+    locked: { command, args: [...args] },
+    package: { ecosystem: 'mcpb', name: basename(command), version, digest },
+    isPlaceholder,
+  }
+}
+
+function otherBytes(what: string, found: string, pinned: string): MatrixError {
+  return new MatrixError('PACKAGE_MISMATCH', `${what} has the digest ${found}, but ${pinned} was pinned.`)
+}
+
 /** A script or program of this machine, held against its digest each time before it is started. */
 async function launchFile(
   server: StdioServer,
@@ -171,8 +209,7 @@ async function launchFile(
       hint: 'Keep servers outside of the worktree.',
     })
   const digest = digestBytes(await readFile(file))
-  if (!isPlaceholder && digest !== pinned)
-    throw new MatrixError('PACKAGE_MISMATCH', `${file} has the digest ${digest}, but ${pinned} was pinned.`)
+  if (!isPlaceholder && digest !== pinned) throw otherBytes(file, digest, pinned)
   const program = isScript ? await findProgram(alias, server.command, base) : file
   return {
     program,

@@ -23,19 +23,35 @@ const compilerOptions = {
   rootDir: 'programs',
 }
 
+/** What has streams and processes in its types, so that whoever uses it has Node's types too. */
+const nodeOnly = ['@matrix/tool-manager']
+const onNode = ['programs/everything-on-node.ts', 'programs/tool-manager.ts']
+
 /** Turns an empty folder into the project of somebody with npm and TypeScript who has never seen this repository. */
 export async function settle(folder: string, packages: PackedPackage[]): Promise<void> {
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['programs'] }))
+  const anywhere = { compilerOptions, include: ['programs'], exclude: onNode }
+  const node = { compilerOptions: { ...compilerOptions, types: ['node'] }, include: onNode }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(anywhere))
+  writeFileSync(join(folder, 'tsconfig.node.json'), JSON.stringify(node))
   cpSync(written, join(folder, 'programs'), { recursive: true })
-  writeFileSync(join(folder, 'programs/everything.ts'), importEverything(packages))
+  const portable = packages.filter(({ name }) => !nodeOnly.includes(name))
+  writeFileSync(join(folder, 'programs/everything.ts'), importEverything(portable))
+  writeFileSync(join(folder, 'programs/everything-on-node.ts'), importEverything(packages))
 
   const tarballs = packages.map(({ tarball }) => tarball)
-  await mustRun('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs], folder)
+  const specs = [...tarballs, `@types/node@${nodeTypes}`]
+  await mustRun('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...specs], folder)
 }
 
-export function typeCheck(folder: string): Promise<Outcome> {
-  return runCommand(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], folder)
+const nodeTypes = JSON.parse(readFileSync(join(root, 'node_modules/@types/node/package.json'), 'utf8')).version
+
+/** What the compiler has to say where nothing of Node is known, or else where it is. */
+export async function typeCheck(folder: string): Promise<Outcome> {
+  const compile = (config: string) =>
+    runCommand(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', config], folder)
+  const anywhere = await compile('tsconfig.json')
+  return anywhere.code === 0 ? compile('tsconfig.node.json') : anywhere
 }
 
 /** The shipped default manifest, and the same with the one field gone that nobody may leave out. */
