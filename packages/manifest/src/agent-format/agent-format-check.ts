@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Problem, severityIn } from '../document/finding.ts'
 import { quoteText } from '../document/quoted-text.ts'
-import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
+import { type FieldRule, inOtherFormat, schemaProblems } from '../document/schema-problems.ts'
 import { findHidden } from '../document/text-check.ts'
 import type { Policy } from '../policy/policy.ts'
 import { AgentFormat, AgentServer, agentFormatSynonyms } from './agent-format.ts'
@@ -21,7 +21,9 @@ export type AgentFormatCheck = {
 /** Everything about an agent in the Agent Format that can be told from the document alone. */
 export function checkAgentFormat(value: unknown): AgentFormatCheck {
   const parsed = AgentFormat.safeParse(value)
-  const formProblems = parsed.success ? [] : schemaProblems(narrowUnions(parsed.error), value, ruleOfField).map(explain)
+  const formProblems = parsed.success
+    ? []
+    : schemaProblems(narrowUnions(parsed.error), value, ruleOfField).map(inOtherFormat).map(explain)
   const isReadable = formProblems.every(({ rule }) => rule === 'MX025')
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the agent.
   const agent = isReadable ? (value as AgentFormat) : undefined

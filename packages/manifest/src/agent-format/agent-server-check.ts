@@ -1,9 +1,10 @@
 import type { Problem } from '../document/finding.ts'
 import { quoteText } from '../document/quoted-text.ts'
 import type { Path } from '../document/source-text.ts'
-import { credentialProblem, findCredentials, findHidden } from '../document/text-check.ts'
+import { credentialProblem, findControls, findCredentials, findHidden } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { findMalformedReference } from '../manifest/environment-reference.ts'
+import { isLoopback } from '../manifest/loopback.ts'
 import { isAlias } from '../manifest/tool-uri.ts'
 import { NATIVE_PREFIXES } from '../policy/tool-pattern.ts'
 import type { AgentServer } from './agent-format.ts'
@@ -111,8 +112,9 @@ function urlProblems(url: string, path: Path): Problem[] {
   const parsed = URL.canParse(plain) ? new URL(plain) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol))
     return [{ rule: 'MX003', path: where, message: 'The URL of a server must be an http or https URL.', fix }]
-  const isLocal = parsed.hostname === 'localhost' || parsed.hostname === '[::1]' || /^127\./.test(parsed.hostname)
-  return parsed.protocol === 'https:' || isLocal
+  const references = referenceProblems('The URL', url, where)
+  if (references.length > 0) return references
+  return parsed.protocol === 'https:' || isLoopback(parsed.hostname)
     ? []
     : [
         {
@@ -133,20 +135,27 @@ function launchProblems(name: string, { command = '', args = [] }: AgentServer, 
       message: `Argument ${index} of "${name}" holds a literal credential.`,
     }),
   )
-  const hidden = [[command, 'command'] as const, ...args.map((text, index) => [text, 'args', index] as const)]
-  return [...credentials, ...hidden.flatMap(([text, ...steps]) => findHidden(text, [...path, ...steps]))]
+  const texts = [[command, 'command'] as const, ...args.map((text, index) => [text, 'args', index] as const)]
+  const shown = [
+    ...texts.flatMap(([text, ...steps]) => findHidden(text, [...path, ...steps])),
+    ...texts.flatMap(([text, ...steps]) => referenceProblems(`A text of "${name}"`, text, [...path, ...steps])),
+  ]
+  return [...credentials, ...shown]
 }
 
 function assignmentProblems(entries: Record<string, string> | null | undefined, path: Path): Problem[] {
   return Object.entries(entries ?? {}).flatMap(([name, value]): Problem[] => {
     const where = [...path, name]
     if (isLiteralCredential(name, value)) return [credentialProblem(name, where)]
-    // The other programs' ${NAME} is at home in this format.
-    const malformed = findMalformedReference(value)
-    return malformed === '$env:'
-      ? [{ rule: 'MX009', path: where, message: `"${name}" holds "$env:" without a name.` }]
-      : []
+    return [...findControls(value, where), ...referenceProblems(`"${name}"`, value, where)]
   })
+}
+
+/** The other programs' ${NAME} is at home in this format. */
+function referenceProblems(what: string, text: string, path: Path): Problem[] {
+  return findMalformedReference(text) === '$env:'
+    ? [{ rule: 'MX009', path, message: `${what} holds "$env:" without a name.` }]
+    : []
 }
 
 /** What other programs act on and Matrix does not. To drop a restriction without a word would be worse than to refuse it. */

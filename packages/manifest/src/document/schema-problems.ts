@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Problem } from './finding.ts'
+import { quoteText, shownText } from './quoted-text.ts'
 import type { RuleId } from './rule.ts'
 
 type Issue = z.core.$ZodIssue
@@ -12,19 +13,26 @@ export function schemaProblems(error: z.ZodError, value: unknown, ruleOf: FieldR
   return error.issues.flatMap((issue) => issueProblems(issue, value, ruleOf))
 }
 
+/** The general advice names the schema of Matrix's own manifest, which is no help with another format. */
+export function inOtherFormat(problem: Problem): Problem {
+  return problem.rule === 'MX001'
+    ? { fix: 'Give the field the type and value that the message names.', ...problem }
+    : problem
+}
+
 function issueProblems(issue: Issue, value: unknown, ruleOf: FieldRule): Problem[] {
   const path = issue.path as (string | number)[]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
       rule: 'MX025',
       path: [...path, key],
-      message: `Unknown field ${JSON.stringify(key)}.`,
+      message: `Unknown field ${quoteText(key)}.`,
       at: 'key',
     }))
 
   const found = valueAt(value, path)
   const own = ruleOf(issue, found)
-  const name = path.length === 0 ? 'The document' : `"${path.join('.')}"`
+  const name = path.length === 0 ? 'The document' : `"${path.map((step) => shownText(String(step))).join('.')}"`
   return [{ rule: own?.rule ?? 'MX001', path, message: `${name} ${own?.message ?? complaint(issue, found)}.` }]
 }
 

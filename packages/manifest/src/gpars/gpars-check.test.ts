@@ -82,6 +82,12 @@ test('no value makes it throw', () => {
   )
 })
 
+test('no advice is given about the schema of another format', () => {
+  for (const problem of checkGpars({ id: 5, capabilities: 'x' }).problems)
+    expect(problem.fix ?? '').not.toContain('matrix')
+  expect(checkGpars({ id: 'a', capabilities: 5 }).problems[0]?.fix).toBeDefined()
+})
+
 function check(file: string) {
   const bytes = readFileSync(new URL(`../../fixtures/gpars/${file}`, import.meta.url))
   const { source, value } = parseDocument(bytes)

@@ -1,7 +1,7 @@
 import type { Problem } from '../document/finding.ts'
 import { isRecord, type JsonRecord, own } from '../document/json-record.ts'
 import { quoteText } from '../document/quoted-text.ts'
-import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
+import { type FieldRule, inOtherFormat, schemaProblems } from '../document/schema-problems.ts'
 import { findCredentials, findHidden } from '../document/text-check.ts'
 import { type Gpars, GparsCapabilities, type GparsOptionalServer, GparsRequirements } from './gpars.ts'
 
@@ -35,7 +35,9 @@ function hasCapabilities(value: unknown): boolean {
 function checkShape(value: unknown): GparsCheck {
   const schema = hasCapabilities(value) ? GparsCapabilities : GparsRequirements
   const parsed = schema.safeParse(value)
-  const problems = parsed.success ? [] : schemaProblems(parsed.error, value, ruleOfField).map(unknownIsError)
+  const problems = parsed.success
+    ? []
+    : schemaProblems(parsed.error, value, ruleOfField).map(inOtherFormat).map(unknownIsError)
   const isReadable = problems.every(({ rule }) => rule === 'MX025')
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the manifest.
   const gpars = isReadable ? (value as Gpars) : undefined

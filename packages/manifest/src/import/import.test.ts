@@ -158,6 +158,22 @@ test('no secret is in the draft, the names or the problems, wherever in a client
   )
 })
 
+test('secrets under unusual names, in nested assignments and in placeholders become references', () => {
+  const server = {
+    command: 'docker',
+    args: ['run', '--env=API_TOKEN=hunter2value', '-e', 'LEVEL=1', 'a/b:1.2.3'],
+    env: { PGPASS: 'hunter2value', TOKEN1: '<x>hunter2value', PASSWORD: '{hunter2value}', HOOK: slackHook },
+  }
+  const { manifest } = importServers({ mcpServers: { a: server } })
+  const draft = JSON.stringify(manifest)
+
+  expect(draft).not.toContain('hunter2value')
+  expect(draft).not.toContain('hooks.slack.com')
+  expect(draft).toContain('--env=API_TOKEN=$env:API_TOKEN')
+})
+
+const slackHook = 'https://hooks.slack.com/services/T0A0A0A0A/B0A0A0A0A/a1a1a1a1a1a1'
+
 function importFixture(name: string) {
   const { source, value } = parseDocument(Buffer.from(read(name)), { relaxed: true })
   const { problems, ...imported } = importServers(value)

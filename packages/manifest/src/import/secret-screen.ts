@@ -42,7 +42,7 @@ export function screenArguments(pieces: readonly Piece[], screen: Screen): strin
 }
 
 function screenArgument(text: string, before: string, isFlagged: boolean, path: Path, screen: Screen): string {
-  const [, start = '', name = '', value = ''] = assignment.exec(text) ?? []
+  const { start, name, value } = splitAssignment(text)
   if (start !== '' && isSecret(name, value))
     return start + hide(value, name, /^[A-Z][A-Z0-9_]*$/.test(name) ? name : ownName(name, screen), path, screen)
   const isValue = before !== '' && !text.startsWith('-')
@@ -52,6 +52,15 @@ function screenArgument(text: string, before: string, isFlagged: boolean, path: 
   }
   if (!isForPeople(isValue ? before : '', text)) return text
   return reference('', ownName(isValue ? before : text, screen), screen)
+}
+
+/** `TOKEN=x`, `--token=x`, or the inner one of `--env=TOKEN=x` where the outer name says nothing. */
+function splitAssignment(text: string): { start: string; name: string; value: string } {
+  const [, start = '', name = '', value = ''] = assignment.exec(text) ?? []
+  const [, innerStart = '', innerName = '', innerValue = ''] = assignment.exec(value) ?? []
+  return isSecretName(name) || !isSecretName(innerName)
+    ? { start, name, value }
+    : { start: start + innerStart, name: innerName, value: innerValue }
 }
 
 function screenNamed(name: string, wanted: string, piece: Piece, screen: Screen): string {

@@ -14,6 +14,11 @@ test('a name says that its value is a secret, however its words are joined', () 
     'PGPASSWORD',
     'db.password',
     'clientSecret',
+    'TOKEN1',
+    'API_KEY2',
+    'PGPASS',
+    'OPENAIKEY',
+    'PASSCODE',
   ])
     expect(isSecretName(name), name).toBe(true)
 })
@@ -27,6 +32,9 @@ test('a name that is only about a secret does not make its value one', () => {
     'PUBLIC_KEY',
     'AUTHOR',
     'KEYBOARD',
+    'MONKEY',
+    'AUTH0_DOMAIN',
+    'BYPASS',
     '',
   ])
     expect(isSecretName(name), name).toBe(false)
@@ -40,6 +48,15 @@ test('the tokens of well-known services are known by their shape, whatever they 
     `xoxb-${'1'.repeat(12)}-abc`,
     `AKIA${'A1'.repeat(8)}`,
     `eyJ${'a'.repeat(12)}.eyJ${'b'.repeat(12)}.sig`,
+    `gsk_${'a1'.repeat(12)}`,
+    `xapp-1-${'A1'.repeat(8)}`,
+    `lin_api_${'a1'.repeat(12)}`,
+    `ntn_${'a1'.repeat(12)}`,
+    `figd_${'a1'.repeat(12)}`,
+    `dop_v1_${'a1'.repeat(32)}`,
+    `SG.${'a1'.repeat(11)}.${'b2'.repeat(21)}`,
+    `ya29.${'a1'.repeat(20)}`,
+    `https://hooks.slack.com/services/T${'0A'.repeat(4)}/B${'0A'.repeat(4)}/${'a1'.repeat(12)}`,
     '-----BEGIN RSA PRIVATE KEY-----\nMII',
     'Bearer abcdefgh1',
     '{"Authorization": "Bearer abcdefgh"}',
@@ -82,6 +99,9 @@ test('references and gaps to fill in are no literal credentials', () => {
 test('a reference does not excuse the literal that stands beside it', () => {
   expect(isLiteralCredential('TOKEN', 'hunter2hunter2$env:NOTHING')).toBe(true)
   expect(isLiteralCredential('AUTH', '{"user": "app", "password": "hunter2"}')).toBe(true)
+  expect(isLiteralCredential('TOKEN', '<x>correcthorse')).toBe(true)
+  expect(isLiteralCredential('TOKEN', 'correcthorse${X}')).toBe(true)
+  expect(isLiteralCredential('PASSWORD', '{hunter}')).toBe(true)
 })
 
 test('switches, numbers and prose are no credentials', () => {
@@ -98,6 +118,7 @@ test('arguments hold credentials as flag and value, as assignment, or by shape',
   const more = ['X-Api-Key: hunter2', `sk-${'a1'.repeat(10)}`, '--token', '--verbose', '--token-file', 'token.txt']
 
   expect(findCredentialArguments([...args, ...more])).toEqual([3, 4, 6, 8, 9])
+  expect(findCredentialArguments(['run', '--env=API_TOKEN=hunter2value', '--env=LEVEL=1'])).toEqual([1])
 })
 
 test('a megabyte of hostile text is judged without reading it again from every letter', () => {

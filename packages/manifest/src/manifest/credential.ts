@@ -4,7 +4,8 @@ const secretWords = new Set(
   ),
 )
 /** Words written together: `PGPASSWORD`, `apitoken`, `secretkey`. */
-const secretEnding = /(?:password|passwd|passphrase|secret|token|(?:api|access|secret|private)key)$/
+const secretEnding =
+  /(?:password|passwd|passphrase|passcode|secret|token|(?:pg|db|my|sql|user|admin|root|smtp|mail|redis|ftp)pass|(?<!public|mon|don|tur|hot|whis|hoc|joc|lac)key)$/
 /** `SSH_KEY_PATH`, `TOKEN_URL`, `AUTH_TYPE`: about a secret, but not one. */
 const harmlessEndings = new Set(
   'path file dir directory url uri endpoint host port type mode method name header id algorithm length limit size ttl timeout count provider scheme user username'.split(
@@ -23,6 +24,15 @@ const tokenShapes = [
   /\bAIza[0-9A-Za-z_-]{35}/,
   /\bnpm_[A-Za-z0-9]{30,}/,
   /\bhf_[A-Za-z0-9]{20,}/,
+  /\bgsk_[A-Za-z0-9]{20,}/,
+  /\bxapp-[A-Za-z0-9-]{10,}/,
+  /\blin_api_[A-Za-z0-9]{20,}/,
+  /\bntn_[A-Za-z0-9]{20,}/,
+  /\bfigd_[A-Za-z0-9_-]{20,}/,
+  /\bdop_v1_[a-f0-9]{32,}/,
+  /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/,
+  /\bya29\.[A-Za-z0-9_-]{20,}/,
+  /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[A-Za-z0-9/]{10,}/,
   /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/,
   /(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
@@ -51,7 +61,9 @@ const flag = /^--?([A-Za-z][\w.-]*)$/
 // The lookbehinds and excluded openers keep these linear: without them, hostile text is read again from every letter.
 const url = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/(?:([^/?#\s@]*)@)?[^?#\s]*(?:[?#](\S*))?/gi
 const jsonMember = /"([\w.-]+)\\*"\s*:\s*\\*"([^"\\]+)/g
-const gap = /\$env:\w+|\$\{[^{}]*\}|<[^<>]*>|\{[\w .-]*\}/g
+const reference = /\$env:\w+|\$\{[^{}]*\}/g
+/** A blank for a person or a program to fill in, with no more than a word like `Bearer` before it. */
+const blank = /^(?:(?:Bearer|Basic|Token|ApiKey|Key)\s+)?(?:<[^<>]*>|\{{1,2}([\w .-]*)\}{1,2})$/i
 
 /** What every secret word holds; most names are told by its absence. */
 const secretHint = /key|token|secret|pass|pwd|pat|auth|bearer|cookie|credential/i
@@ -64,6 +76,8 @@ export function isSecretName(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter(Boolean)
+  // `TOKEN1` and `API_KEY2` are as secret as the first of their kind.
+  words.push((words.pop() ?? '').replace(/\d+$/, ''))
   const isAboutSecret = words.some((word) => secretWords.has(word) || secretEnding.test(word))
   return isAboutSecret && !words.includes('public') && !harmlessEndings.has(words.at(-1) ?? '')
 }
@@ -77,9 +91,12 @@ export function isLiteralCredential(name: string, value: string): boolean {
 export function findCredentialArguments(args: readonly string[]): number[] {
   return args.flatMap((argument, index) => {
     const [, name = '', value = ''] = assignment.exec(argument) ?? []
+    // `--env=TOKEN=x`
+    const [, innerName = '', innerValue = ''] = assignment.exec(value) ?? []
     const flagBefore = flag.exec(args[index - 1] ?? '')?.[1] ?? ''
     const isValueOfFlag = flagBefore !== '' && !argument.startsWith('-')
     return isLiteralCredential(name, value) ||
+      isSecretPair(innerName, innerValue) ||
       hasSecretShape(argument) ||
       (isValueOfFlag && isSecretPair(flagBefore, argument))
       ? [index]
@@ -115,10 +132,20 @@ function isSecretPair(name: string, value: string): boolean {
   return isSecretName(name) && !harmlessValue.test(value) && !isGap(value)
 }
 
-/** `$env:TOKEN`, `${TOKEN}`, `<token>` or `{token}`, with no more than a word like `Bearer` around it: to be filled in, and the affair of other rules. */
+/** `$env:TOKEN`, `${TOKEN}`, `<token>` or `{token}`: to be filled in, and the affair of other rules. What stands beside it must be no secret. */
 function isGap(value: string): boolean {
-  const rest = value.replace(gap, ' ')
-  return rest !== value && !rest.split(/[^A-Za-z0-9]+/).some((word) => word.length >= 8 && isMixed(word))
+  const [whole, name] = blank.exec(value) ?? []
+  if (whole !== undefined) return name === undefined || isBlankName(name)
+  const rest = value.replace(reference, '\0')
+  if (rest === value || /[A-Za-z0-9]{4}\0|\0[A-Za-z0-9]{4}/.test(rest)) return false
+  return !rest.split(/[^A-Za-z0-9]+/).some((word) => word.length >= 8 && isMixed(word))
+}
+
+/** `{token}`, `{GITHUB_PAT}` and `{your key}` ask for something; `{hunter}` may be what was asked for. */
+function isBlankName(name: string): boolean {
+  return (
+    name.trim() === '' || /^[A-Z][A-Z0-9_]*$/.test(name) || /\b(?:your|my|insert)\b/i.test(name) || isSecretName(name)
+  )
 }
 
 /** Sixteen or more letters and digits in no order a person would choose. */

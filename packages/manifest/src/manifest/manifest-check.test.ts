@@ -99,6 +99,7 @@ test('an endpoint in the open is warned about unless it is this machine', () => 
 
   expect(endpoint('http://example.org/mcp')).toEqual(['MX003'])
   expect(endpoint('http://127.0.0.1:3000/mcp')).toEqual([])
+  expect(endpoint('http://127.example.org/mcp')).toEqual(['MX003'])
   expect(endpoint('https://example.org/mcp')).toEqual([])
   expect(endpoint('ftp://example.org/mcp')).toEqual(['MX003'])
 })
@@ -123,6 +124,97 @@ test('an image is pinned by a digest only when it is the digest of the package',
   expect(image(`a/b@sha256:${'a1'.repeat(32)}`)).toEqual(['MX006'])
   expect(image('a/b@sha256:zzz')).toEqual(['MX007'])
   expect(image('a/b:1.0.0')).toEqual([])
+})
+
+test('one element that is no text does not hide the credential beside it', () => {
+  const token = `ghp_${'a1'.repeat(15)}`
+  const places = (server: object) =>
+    checkManifest(manifest({}, server)).problems.flatMap(({ rule, path }) =>
+      rule === 'MX008' ? [path.slice(2).join('.')] : [],
+    )
+
+  expect(places({ args: [`--token=${token}`, 5] })).toEqual(['args.0'])
+  expect(places({ env: { A: 5, GITHUB_TOKEN: token } })).toEqual(['env.GITHUB_TOKEN'])
+  expect(places({ env: [5, `GITHUB_TOKEN=${token}`, null] })).toEqual(['env.1'])
+  expect(places({ args: `--token=${token}` })).toEqual(['args'])
+  expect(rulesIn(manifest({}, { args: ['-y', 5] }))).toEqual(['MX001'])
+})
+
+test('a credential is found in any text of the document, once, and is never repeated', () => {
+  const token = `ghp_${'a1'.repeat(15)}`
+  const places = (value: unknown) => checkManifest(value, () => false).problems.filter(({ rule }) => rule === 'MX008')
+
+  for (const value of [
+    manifest({ description: `Uses ${token}` }),
+    manifest({ notes: { deep: [token] } }),
+    manifest({}, { command: token }),
+    manifest({}, { transport: token }),
+    manifest({}, { alias: token }),
+    manifest({}, { version: token }),
+    manifest({}, { note: 1, apiToken: 'correct-horse' }),
+    manifest({}, { tools: [{ name: 'a', description: token, side_effect_class: 'read' }] }),
+    manifest(
+      {},
+      {
+        tools: [
+          { name: token, side_effect_class: 'write' },
+          { name: token, side_effect_class: 'write' },
+        ],
+      },
+    ),
+    manifest({}, { env: [`A=$env:${token}`] }),
+  ])
+    expect(places(value).length, JSON.stringify(value)).toBeGreaterThan(0)
+  expect(places(manifest({}, { env: { API_TOKEN: token } }))).toHaveLength(1)
+  for (const server of [
+    { transport: token },
+    { alias: token },
+    { version: token },
+    { [token]: 1 },
+    { env: [`${token}=1`, `${token}=2`] },
+  ])
+    expect(
+      JSON.stringify(checkManifest(manifest({}, server)).problems.map(({ message, fix }) => [message, fix])),
+    ).not.toContain(token)
+})
+
+test('references are checked in arguments and endpoints as well', () => {
+  const http = (endpoint: string) =>
+    manifest({}, undefined, { alias: 'x', transport: 'http', endpoint, version: '1.0.0', tools })
+  const args = (...more: string[]) => manifest({}, { args: ['-y', 'a@1.0.0', ...more] })
+
+  expect(rulesIn(args('--region=${REGION}'))).toEqual(['MX009'])
+  expect(rulesIn(args('$env:'))).toEqual(['MX009'])
+  expect(rulesIn(http('https://example.org/$env:/mcp'))).toEqual(['MX009'])
+  for (const value of [args('$env:UNSET'), http('https://example.org/$env:UNSET')]) {
+    expect(checkManifest(value, () => false).problems).toMatchObject([
+      { rule: 'MX009', message: 'The environment variable UNSET is not set.' },
+    ])
+    expect(rulesIn(value)).toEqual([])
+  }
+  expect(rulesIn(manifest({}, { command: 'sh', args: ['-c', 'exec ${HOME}/server'] }))).toEqual(['MX007'])
+})
+
+test('control and hidden characters are found in values and in the command, and line ends in texts are not', () => {
+  const remote = (headers: unknown) =>
+    rulesIn(
+      manifest({}, undefined, {
+        alias: 'x',
+        transport: 'http',
+        endpoint: 'https://example.org/',
+        headers,
+        version: '1.0.0',
+        tools,
+      }),
+    )
+
+  expect(remote({ 'X-A': 'a\r\nEvil: 1' })).toEqual(['MX024', 'MX001'])
+  expect(remote({ 'X-A': 'a\nEvil: 1' })).toEqual(['MX001'])
+  expect(remote({ 'X-A': 'a', 'x-a': 'b' })).toEqual(['MX001'])
+  expect(rulesIn(manifest({}, { env: { A: 'a\r\nb' } }))).toEqual(['MX024'])
+  expect(rulesIn(manifest({}, { env: { A: 'a\nb', a: 'c' } }))).toEqual([])
+  expect(rulesIn(manifest({}, { command: './serv\u200ber', args: [] }))).toEqual(['MX024'])
+  expect(rulesIn(manifest({ description: 'One line\r\nand another' }))).toEqual([])
 })
 
 test('servers may not take the names of Matrix’s own tools', () => {

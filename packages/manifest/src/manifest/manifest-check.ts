@@ -1,10 +1,10 @@
-import { findHiddenCharacters } from '@matrix/protocol'
 import * as z from 'zod'
-import type { Problem } from '../document/finding.ts'
-import { quoteText } from '../document/quoted-text.ts'
+import { formatPointer, type Problem } from '../document/finding.ts'
+import { quoteText, shownText } from '../document/quoted-text.ts'
 import type { RuleId } from '../document/rule.ts'
 import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
 import type { Path } from '../document/source-text.ts'
+import { findControls, findCredentials, findHidden } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from './credential.ts'
 import { isPlaceholderDigest } from './digest.ts'
 import {
@@ -14,7 +14,8 @@ import {
   readAssignments,
 } from './environment-reference.ts'
 import { isPackagePinned, type LaunchedPackage, parseLauncher } from './launcher.ts'
-import { Assignments, Manifest, SideEffect } from './manifest.ts'
+import { isLoopback } from './loopback.ts'
+import { type Assignments, Manifest, SideEffect } from './manifest.ts'
 import { DIGEST_SHAPE } from './tool-uri.ts'
 
 export type ManifestCheck = { manifest: Manifest | undefined; problems: Problem[] }
@@ -25,23 +26,38 @@ export type EnvironmentLookup = (name: string) => boolean
 /** Everything about a v1 manifest that can be told from the document alone. */
 export function checkManifest(value: unknown, isSet?: EnvironmentLookup): ManifestCheck {
   const parsed = Manifest.safeParse(value)
-  if (parsed.success) return { manifest: parsed.data, problems: meaningProblems(parsed.data, isSet) }
+  if (parsed.success) return { manifest: parsed.data, problems: allMeaningProblems(value, parsed.data, isSet) }
 
   const problems = schemaProblems(parsed.error, value, fieldRule)
   const isReadable = problems.every(({ rule }) => rule === 'MX025')
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the manifest.
   const manifest = isReadable ? (value as Manifest) : undefined
-  return { manifest, problems: [...problems, ...meaningProblems(Legible.parse(value), isSet)] }
+  return { manifest, problems: [...problems, ...allMeaningProblems(value, Legible.parse(value), isSet)] }
 }
 
+/** A credential may stand anywhere, so every text of the document is looked at; those in known places are told of there. */
+function allMeaningProblems(value: unknown, manifest: Legible, isSet: EnvironmentLookup | undefined): Problem[] {
+  const problems = meaningProblems(manifest, isSet)
+  const elsewhere = findCredentials(value, [])
+  if (elsewhere.length === 0) return problems
+  const known = new Set(problems.filter(({ rule }) => rule === 'MX008').map(({ path }) => formatPointer(path)))
+  return [...problems, ...elsewhere.filter(({ path }) => !known.has(formatPointer(path)))]
+}
+
+/** Stands for what is no text in a list of texts: it must not hide the credential beside it. */
+const UNREAD = '\0unread'
 const legibleText = z.string().optional().catch(undefined)
-const legibleAssignments = Assignments.optional().catch(undefined)
+const legibleTexts = z.array(z.string().catch(UNREAD))
+const legibleAssignments = z
+  .union([legibleTexts, z.record(z.string(), z.string().catch(UNREAD))])
+  .optional()
+  .catch(undefined)
 const LegibleServer = z
   .object({
     alias: legibleText,
     transport: legibleText,
     command: legibleText,
-    args: z.array(z.string()).optional().catch(undefined),
+    args: legibleTexts.optional().catch(undefined),
     env: legibleAssignments,
     headers: legibleAssignments,
     endpoint: legibleText,
@@ -59,7 +75,7 @@ type LegibleServer = z.infer<typeof LegibleServer>
 const Legible = z
   .object({
     description: legibleText,
-    allowed_side_effects: z.array(z.string()).optional().catch(undefined),
+    allowed_side_effects: legibleTexts.optional().catch(undefined),
     servers: z.array(LegibleServer).catch([]),
     native_tools: z.array(z.unknown()).optional().catch(undefined),
   })
@@ -80,7 +96,7 @@ const fieldRule: FieldRule = ({ code, path }, found) => {
   if (field === 'transport' && typeof found === 'string' && code === 'invalid_union')
     return {
       rule: /^(?:http\+)?sse$/i.test(found) ? 'MX017' : 'MX003',
-      message: `must be "stdio" or "http", not ${JSON.stringify(found)}`,
+      message: `must be "stdio" or "http", not ${quoteText(found)}`,
     }
   if (field === 'tools' && code === 'too_small')
     return { rule: 'MX011', message: 'is empty, but must list every tool the server advertises' }
@@ -95,7 +111,7 @@ function meaningProblems(manifest: Legible, isSet: EnvironmentLookup | undefined
 }
 
 function topProblems(manifest: Legible): Problem[] {
-  const problems = hiddenProblems(manifest.description, ['description'])
+  const problems = findHidden(manifest.description, ['description'])
   const chain = manifest.allowed_side_effects?.indexOf('chain') ?? -1
   if (chain !== -1)
     problems.push({
@@ -125,23 +141,26 @@ function duplicateAliases(servers: LegibleServer[]): Problem[] {
     const reason = reservedAliases.includes(alias)
       ? 'is reserved for the tools of Matrix itself'
       : 'is used by two servers'
-    return [{ rule: 'MX002', path: ['servers', index, 'alias'], message: `The alias "${alias}" ${reason}.` }]
+    return [{ rule: 'MX002', path: ['servers', index, 'alias'], message: `The alias ${quoteText(alias)} ${reason}.` }]
   })
 }
 
 function serverProblems(
-  server: LegibleServer,
+  found: LegibleServer,
   path: Path,
   allowed: readonly string[] | undefined,
   isSet: EnvironmentLookup | undefined,
 ): Problem[] {
+  // From here on the alias is only for messages.
+  const server = { ...found, alias: shownText(found.alias ?? '') }
   return [
     ...digestProblems(server, path),
-    ...argumentProblems(server, path),
+    ...findControls(server.command ?? '', [...path, 'command']),
+    ...argumentProblems(server, path, isSet),
     ...launcherProblems(server, path),
-    ...endpointProblems(server, path),
-    ...assignmentProblems(server.env, [...path, 'env'], isSet),
-    ...assignmentProblems(server.headers, [...path, 'headers'], isSet),
+    ...endpointProblems(server, path, isSet),
+    ...assignmentProblems('env', server.env, path, isSet),
+    ...assignmentProblems('headers', server.headers, path, isSet),
     ...toolProblems(server, path),
     ...deniedTools(server, path, allowed),
   ]
@@ -158,21 +177,44 @@ function digestProblems({ alias, package_digest: digest = '' }: LegibleServer, p
   ]
 }
 
-function argumentProblems({ alias, args = [] }: LegibleServer, path: Path): Problem[] {
-  const hidden = args.flatMap((argument, index) => hiddenProblems(argument, [...path, 'args', index]))
-  const credentials = findCredentialArguments(args).map(
-    (index): Problem => ({
-      rule: 'MX008',
-      path: [...path, 'args', index],
-      message: `Argument ${index} of "${alias}" holds a literal credential.`,
-    }),
-  )
-  return [...hidden, ...credentials]
+function argumentProblems(server: LegibleServer, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
+  const { alias, command = '', args = [] } = server
+  const credentials = new Set(findCredentialArguments(args))
+  const isForShell = /(?:^|[\\/])[a-z]*sh$/.test(command)
+  return args.flatMap((argument, index): Problem[] => {
+    const where = [...path, 'args', index]
+    if (argument === UNREAD) return []
+    const hidden = findHidden(argument, where)
+    if (credentials.has(index)) {
+      const message = `Argument ${index} of "${alias}" holds a literal credential.`
+      return [...hidden, { rule: 'MX008', path: where, message }]
+    }
+    // To a shell, ${NAME} means what the author thinks it does.
+    const isMeant = isForShell && argument.includes('${')
+    return [...hidden, ...(isMeant ? [] : referenceProblems(`Argument ${index} of "${alias}"`, argument, where, isSet))]
+  })
+}
+
+/** What looks like a reference and is none, and references to what is not set. */
+function referenceProblems(what: string, text: string, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
+  if (!text.includes('$')) return []
+  const malformed = findMalformedReference(text)
+  if (malformed) {
+    const message = `${what} holds ${shownText(malformed)}, which is not a reference here and would be passed on as it stands.`
+    return [{ rule: 'MX009', path, message }]
+  }
+  const missing = isSet ? findEnvironmentNames(text).filter((each) => !isSet(each)) : []
+  return missing.map(shownText).map((each) => ({
+    rule: 'MX009',
+    path,
+    message: `The environment variable ${each} is not set.`,
+    fix: `Set ${each} where Matrix runs.`,
+  }))
 }
 
 function launcherProblems(server: LegibleServer, path: Path): Problem[] {
   const { alias, command, args = [], version } = server
-  if (command === undefined || version === undefined) return []
+  if (command === undefined || version === undefined || args.includes(UNREAD)) return []
   const launcher = parseLauncher(command, args)
   if (launcher.kind === 'unclear')
     return [
@@ -192,7 +234,7 @@ function launcherProblems(server: LegibleServer, path: Path): Problem[] {
     return { rule: 'MX007', path: at(each), message }
   })
   if (!isPackagePinned(launcher, version)) {
-    const message = `"${alias}" is version ${version}, but its launch argument for ${launcher.name} ${carried(launcher)}.`
+    const message = `"${alias}" is version ${shownText(version)}, but its launch argument for ${launcher.name} ${carried(launcher)}.`
     problems.push({ rule: 'MX007', path: at(launcher), message })
   }
   return [...problems, ...imageProblems(launcher, server, at(launcher))]
@@ -214,15 +256,16 @@ function imageProblems(
   return [{ rule: 'MX006', path, message, fix: 'Write the digest of the image as package_digest.' }]
 }
 
-function endpointProblems({ endpoint }: LegibleServer, path: Path): Problem[] {
+function endpointProblems({ endpoint }: LegibleServer, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
   if (endpoint === undefined || !URL.canParse(endpoint)) return []
   const where = [...path, 'endpoint']
   if (isLiteralCredential('', endpoint))
     return [{ rule: 'MX008', path: where, message: 'The endpoint holds a literal credential.' }]
+  const references = referenceProblems('The endpoint', endpoint, where, isSet)
   const { protocol, hostname } = new URL(endpoint)
-  const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
-  if (protocol !== 'http:' || isLocal) return []
+  if (protocol !== 'http:' || isLoopback(hostname)) return references
   return [
+    ...references,
     {
       rule: 'MX003',
       severity: 'warning',
@@ -234,65 +277,60 @@ function endpointProblems({ endpoint }: LegibleServer, path: Path): Problem[] {
 }
 
 function assignmentProblems(
+  field: 'env' | 'headers',
   entries: Assignments | undefined,
   path: Path,
   isSet: EnvironmentLookup | undefined,
 ): Problem[] {
   const seen = new Set<string>()
   return readAssignments(entries).flatMap((assignment): Problem[] => {
-    const where = [...path, assignment.step]
+    if (assignment.value === UNREAD) return []
+    const where = [...path, field, assignment.step]
     const problems = assignmentProblem(assignment, where, isSet)
-    if (seen.has(assignment.name))
+    if (field === 'headers' && /[\n\t]/.test(assignment.value))
       problems.push({
         rule: 'MX001',
         path: where,
-        message: `"${assignment.name}" is set twice.`,
-        fix: 'Keep one of the two.',
+        message: 'A header cannot hold a line break or tab.',
+        fix: 'Remove it.',
       })
-    seen.add(assignment.name)
+    // To HTTP, two names that differ in case are one.
+    const name = field === 'headers' ? assignment.name.toLowerCase() : assignment.name
+    if (seen.has(name)) {
+      const message = `${quoteText(assignment.name)} is set twice.`
+      problems.push({ rule: 'MX001', path: where, message, fix: 'Keep one of the two.' })
+    }
+    seen.add(name)
     return problems
   })
 }
 
 function assignmentProblem({ name, value }: Assignment, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
+  const shown = quoteText(name)
   if (isLiteralCredential(name, value))
-    return [{ rule: 'MX008', path, message: `"${name}" is given a literal credential.` }]
+    return [{ rule: 'MX008', path, message: `${shown} is given a literal credential.` }]
   if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))
     return [{ rule: 'MX001', path, message: 'An entry must be KEY=VALUE or $env:NAME.' }]
-
-  const malformed = findMalformedReference(value)
-  if (malformed)
-    return [
-      {
-        rule: 'MX009',
-        path,
-        message: `"${name}" holds ${malformed}, which is not a reference here and would be passed on as it stands.`,
-      },
-    ]
-  const missing = isSet ? findEnvironmentNames(value).filter((each) => !isSet(each)) : []
-  return missing.map((each) => ({
-    rule: 'MX009',
-    path,
-    message: `The environment variable ${each} is not set.`,
-    fix: `Set ${each} where Matrix runs.`,
-  }))
+  return [...findControls(value, path), ...referenceProblems(shown, value, path, isSet)]
 }
 
 function toolProblems({ alias, tools = [] }: LegibleServer, path: Path): Problem[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name, description }, index) => {
-    const problems = hiddenProblems(description, [...path, 'tools', index, 'description'])
+    const problems = findHidden(description, [...path, 'tools', index, 'description'])
     if (name === undefined) return problems
     if (seen.has(name))
       problems.push({
         rule: 'MX012',
         path: [...path, 'tools', index, 'name'],
-        message: `"${alias}" lists the tool "${name}" twice.`,
+        message: `"${alias}" lists the tool ${quoteText(name)} twice.`,
       })
     seen.add(name)
     return problems
   })
 }
+
+const MAX_NAMED = 50
 
 function deniedTools(
   { alias, tools = [] }: LegibleServer,
@@ -302,14 +340,10 @@ function deniedTools(
   const isDenied = (needs: string | undefined) => SideEffect.safeParse(needs).success && !allowed?.includes(needs ?? '')
   const denied = allowed ? tools.filter((tool) => isDenied(tool.side_effect_class)) : []
   if (denied.length === 0) return []
-  const names = denied.map(({ name, side_effect_class: needs }) => `${name} (${needs})`).join(', ')
+  const shown = denied
+    .slice(0, MAX_NAMED)
+    .map(({ name = '', side_effect_class: needs }) => `${shownText(name)} (${needs})`)
+  const names = [...shown, ...(denied.length > MAX_NAMED ? ['…'] : [])].join(', ')
   const message = `${denied.length} of the ${tools.length} tools of "${alias}" can never be called by this agent: ${names}.`
   return [{ rule: 'MX013', path: [...path, 'tools'], at: 'key', message }]
-}
-
-function hiddenProblems(text: string | undefined, path: Path): Problem[] {
-  const found = text ? findHiddenCharacters(text) : []
-  return found.length === 0
-    ? []
-    : [{ rule: 'MX024', path, message: `The text holds characters that nobody sees: ${found.join(', ')}.` }]
 }
