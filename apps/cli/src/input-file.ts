@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { MAX_DOCUMENT_BYTES } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 
-/** A file to look at. One that was found in a directory may turn out to be none of ours. */
+/** A file to look at. One that was only found in a directory, and not named, may turn out to be none of ours. */
 export type InputPath = { path: string; isFound: boolean }
 
 const skippedDirectories = new Set(['node_modules', '.git', 'dist', 'fixtures'])
@@ -29,7 +29,7 @@ async function expand(pattern: string): Promise<InputPath[]> {
     throw new MatrixError('DOCUMENT_UNREADABLE', `Nothing matches ${pattern}.`, {
       hint: 'Check the pattern; quote it so that the shell leaves it alone.',
     })
-  return paths.map((path) => ({ path, isFound: true }))
+  return paths.map((path) => ({ path, isFound: false }))
 }
 
 async function searchDirectory(directory: string): Promise<InputPath[]> {
@@ -44,7 +44,9 @@ async function searchDirectory(directory: string): Promise<InputPath[]> {
 async function searchEntry(directory: string, entry: Dirent): Promise<InputPath[]> {
   const path = join(directory, entry.name)
   if (entry.isDirectory()) return skippedDirectories.has(entry.name) ? [] : searchDirectory(path)
-  return entry.isFile() && /\.(?:json|mtx)$/.test(entry.name) ? [{ path, isFound: true }] : []
+  // A link to a file is one of ours as well; a link to a directory might lead round in circles.
+  const isFile = entry.isFile() || (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isFile())
+  return isFile && /\.(?:json|mtx)$/.test(entry.name) ? [{ path, isFound: true }] : []
 }
 
 /** The bytes of a regular file of sane size, or an error that says why not; never waits on a pipe or device. */
@@ -55,7 +57,7 @@ export async function readInput(path: string, limit = MAX_DOCUMENT_BYTES): Promi
   })
   try {
     await assertReadable(path, handle, limit)
-    return await handle.readFile()
+    return await readBounded(path, handle, limit)
   } catch (cause) {
     throw cause instanceof MatrixError ? cause : unreadable(path, cause as NodeJS.ErrnoException)
   } finally {
@@ -70,6 +72,18 @@ async function assertReadable(path: string, handle: FileHandle, limit: number): 
   if (found.size > limit) throw tooLarge(path, found.size, limit)
 }
 
+/** What a file says of its size is not to be relied on: some are of size 0 and never end. */
+async function readBounded(path: string, handle: FileHandle, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of handle.createReadStream({ autoClose: false, end: limit }) as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.length
+  }
+  if (size > limit) throw tooLarge(path, size, limit)
+  return Buffer.concat(chunks)
+}
+
 async function readStandardInput(limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
@@ -82,7 +96,7 @@ async function readStandardInput(limit: number): Promise<Buffer> {
 }
 
 function tooLarge(path: string, size: number, limit: number): MatrixError {
-  return new MatrixError('DOCUMENT_UNREADABLE', `${path} has ${size} bytes; at most ${limit} are read.`)
+  return new MatrixError('DOCUMENT_TOO_LARGE', `${path} has ${size} bytes or more; at most ${limit} are read.`)
 }
 
 const reasons: Record<string, string> = {

@@ -41,6 +41,11 @@ test('an unknown option and a missing argument are usage errors', async () => {
   })
 })
 
+test('options that contradict each other are refused', async () => {
+  expect((await matrix(['verify', '--strict', '--bootstrap', 'x'])).code).toBe(2)
+  expect((await matrix(['verify', '--json', '--sarif', 'x'])).code).toBe(2)
+})
+
 test('the version is printed alone', async () => {
   expect(await matrix(['--version'])).toEqual({
     code: 0,
@@ -102,5 +107,9 @@ test('the bash completion completes commands and their options', async () => {
   expect(complete('matrix ver')).toBe('verify')
   expect(complete('matrix verify --st')).toBe('--strict')
   for (const shell of ['zsh', 'fish']) expect((await matrix(['completion', shell])).stdout).toContain('verify')
-  expect((await matrix(['completion', 'cmd'])).code).toBe(2)
+  for (const shell of ['cmd', 'constructor', '__proto__'])
+    expect(await matrix(['completion', shell])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no completion for'),
+    })
 })

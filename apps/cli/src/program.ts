@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { type ExitCode, exitCode } from './exit-code.ts'
 
@@ -49,18 +49,22 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .command('verify')
     .summary('check manifests: every finding with its line, reason and fix')
     .description(
-      'Check manifests, locks, Agent Format and GPARS files and skills. Directories are searched for them. Every server of a manifest or lock is fetched, verified, started in a box and held against what is declared of it, unless --offline says that reading is enough.',
+      'Check manifests, locks, Agent Format and GPARS files and skills. Directories are searched for them, but for node_modules, .git, dist and fixtures. Every server of a manifest or lock is fetched, verified, started in a box and held against what is declared of it, unless --offline says that reading is enough.',
     )
     .argument('<path...>', 'files, directories, quoted globs, or - for standard input')
     .option('--offline', 'static check only: start no server, fetch nothing')
     .option('--strict', 'treat warnings as errors')
-    .option('--bootstrap', 'accept placeholder digests and unpinned launchers, with a warning')
+    .addOption(
+      new Option('--bootstrap', 'accept placeholder digests and unpinned launchers, with a warning').conflicts(
+        'strict',
+      ),
+    )
     .option('--check-env', 'also check that every $env:NAME is set in this environment')
     .option('--unsandboxed', 'start servers even where they cannot be boxed')
     .option('--manifest <file>', 'hold the tool URIs of skills against this manifest')
     .option('--json', 'print one JSON document for programs')
-    .option('--sarif', 'print SARIF 2.1.0 for code scanning')
-    .option('--github', 'print GitHub workflow annotations')
+    .addOption(new Option('--sarif', 'print SARIF 2.1.0 for code scanning').conflicts(['json', 'github']))
+    .addOption(new Option('--github', 'print GitHub workflow annotations').conflicts('json'))
     .action(async (paths, options) => done(await (await import('./commands/verify.ts')).verify(paths, options)))
 
   program

@@ -10,20 +10,22 @@ export function colorsFor(stream: Stream): ReturnType<typeof picocolors.createCo
 }
 
 export function print(text: string): void {
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+  process.stdout.write(defused(text.endsWith('\n') ? text : `${text}\n`))
 }
 
 export function printError(text: string): void {
-  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`)
+  process.stderr.write(defused(text.endsWith('\n') ? text : `${text}\n`))
+}
+
+/** Some CI systems take `##[name]` for a command wherever it stands in a line. */
+function defused(text: string): string {
+  return text.replaceAll('##[', '# #[')
 }
 
 /** JSON with nothing in it that a terminal would obey: hidden characters are escaped, which changes nothing for a parser. */
 export function printJson(value: unknown): void {
-  print(
-    JSON.stringify(value, null, 2).replace(/[^\n\x20-\x7E]+/g, (run) =>
-      hasHiddenCharacters(run) ? escapeUnits(run) : run,
-    ),
-  )
+  const text = JSON.stringify(value, null, 2).replaceAll('##[', '#\\u0023[')
+  print(text.replace(/[^\n\x20-\x7E]+/g, (run) => (hasHiddenCharacters(run) ? escapeUnits(run) : run)))
 }
 
 function escapeUnits(text: string): string {

@@ -1,5 +1,6 @@
 import { type Finding, formatBijection } from '@matrix/manifest'
 import { printableLine } from '@matrix/protocol'
+import { maskCredentials } from './credential-mask.ts'
 import { countSeverity, type FileReport, type LiveServer } from './report.ts'
 import { colorsFor } from './terminal.ts'
 
@@ -16,7 +17,7 @@ function formatFile({ file, summary, text, findings, servers = [] }: FileReport,
   const failed = findings.some(({ severity }) => severity === 'error')
   const mark = failed ? colors.red('✘') : colors.green('✔')
   const head = `${mark} ${colors.bold(printableLine(file))}  ${colors.dim(printableLine(summary))}`
-  const lines = text.split('\n')
+  const lines = maskCredentials(text.split(/\r?\n/), findings)
   return [
     head,
     ...servers.map((server) => formatServer(server, colors)),
@@ -73,6 +74,7 @@ function formatFrame(
 function formatTotals(reports: readonly FileReport[], colors: Colors): string {
   const errors = countSeverity(reports, 'error')
   const warnings = countSeverity(reports, 'warning')
+  if (reports.length === 0) return 'Nothing was checked.'
   const files = `${reports.length} ${plural('file', reports.length)} checked`
   if (errors + warnings === 0) return `${colors.green(`${files}, nothing wrong.`)}`
   const paint = errors > 0 ? colors.red : colors.yellow

@@ -43,6 +43,8 @@ export const DurableEvent = z.discriminatedUnion('type', [
     name: z.string(),
     uri: z.string().optional(),
     input: z.unknown(),
+    /** What the model wrote where a JSON object was due; the tool is then not run, and `input` is empty. */
+    invalidInput: z.string().optional(),
   }),
   z.object({
     type: z.literal('tool_result'),
@@ -62,7 +64,16 @@ export const DurableEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('compact_started'), ...stamp, reason: z.enum(['threshold', 'manual']), tokens: count }),
   z.object({ type: z.literal('summarization_request'), ...stamp, text: z.string() }),
   z.object({ type: z.literal('compact_marker'), ...stamp, checkpoint: z.string() }),
-  z.object({ type: z.literal('compacted_resume'), ...stamp, text: z.string() }),
+  /** How the conversation starts over. `requests` are the user's own words so far; an `idle` agent goes on waiting. */
+  z.object({
+    type: z.literal('compacted_resume'),
+    ...stamp,
+    text: z.string(),
+    requests: z.array(z.string()).optional(),
+    idle: z.boolean().optional(),
+  }),
+  /** What the loop itself tells the model, such as that it repeats itself. */
+  z.object({ type: z.literal('notice'), ...stamp, text: z.string() }),
   z.object({ type: z.literal('orchestration_started'), ...stamp, model: z.string() }),
   z.object({
     type: z.literal('orchestration_completed'),
@@ -104,7 +115,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('budget_warning'), ...budget }),
   z.object({ type: z.literal('budget_exceeded'), ...budget }),
-  /** Written once: the tools and the system prompt stay byte-identical however often the session is resumed. */
+  /** The last one holds: tools and system prompt stay byte-identical however often the session is resumed. */
   z.object({
     type: z.literal('session_config'),
     ...stamp,
@@ -159,6 +170,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
     case 'summarization_request':
     case 'compact_marker':
     case 'compacted_resume':
+    case 'notice':
     case 'orchestration_started':
     case 'orchestration_completed':
     case 'task_started':

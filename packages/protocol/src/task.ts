@@ -33,6 +33,8 @@ export type Persistence = z.infer<typeof Persistence>
 export const TaskNode = z.object({
   id: TaskId,
   title: z.string().min(1),
+  /** A folder groups tasks: it never runs, has no branch, and does not count as a level of the tree. */
+  folder: z.literal(true).optional(),
   description: z.string(),
   status: TaskStatus,
   branch: z.string().nullable(),

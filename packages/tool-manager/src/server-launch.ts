@@ -58,6 +58,10 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
   if (isBuiltin(server)) return launchBuiltin(server, { ...options, isPlaceholder })
   if (/\.(?:mcpb|dxt)$/.test(server.command)) return launchBundle(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
+  if (launcher.kind === 'unclear')
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `It cannot be told what "${server.alias}" starts: ${launcher.why}.`, {
+      hint: plainLauncher,
+    })
   if (launcher.kind !== 'package') return launchFile(server, launcher, { ...options, isPlaceholder })
   if (launcher.ecosystem === 'npm') return launchNpm(server, launcher, { ...options, isPlaceholder })
   throw new MatrixError(
@@ -101,6 +105,7 @@ async function launchBuiltin(server: StdioServer, options: Options): Promise<Ser
   }
 }
 
+const plainLauncher = 'Write the launcher itself: "command": "npx", "args": ["-y", "<package>@<version>", …].'
 const ecosystems = { pypi: 'PyPI', oci: 'a container registry', nuget: 'NuGet' }
 
 type Options = LaunchOptions & { isPlaceholder: boolean }
@@ -108,11 +113,18 @@ type Of<Kind> = Extract<Launcher, { kind: Kind }>
 
 async function launchNpm(server: StdioServer, launcher: Of<'package'>, options: Options): Promise<ServerLaunch> {
   const { alias, args = [], version } = server
-  const { name, rest } = launcher
-  if (!isTail(args, rest))
+  const { name, spec, argument, others } = launcher
+  const named = args[argument] ?? ''
+  if (named !== spec && named !== `--package=${spec}`)
     throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" starts ${name} through another program.`, {
-      hint: 'Write the launcher itself: "command": "npx", "args": ["-y", "<package>@<version>", …].',
+      hint: plainLauncher,
     })
+  if (others.length > 0)
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" starts other packages beside ${name}.`, {
+      hint: plainLauncher,
+    })
+  const program = programName(args, launcher)
+  const rest = args.slice(argument + (program === undefined ? 1 : 2))
   const stored = await options.store.getPackage(
     {
       name,
@@ -124,7 +136,7 @@ async function launchNpm(server: StdioServer, launcher: Of<'package'>, options: 
     },
     options,
   )
-  const entry = programOf(stored, programName(args, launcher))
+  const entry = programOf(stored, program)
   const { digest, integrity, dependencies_digest } = stored
   return {
     program: process.execPath,
@@ -134,11 +146,6 @@ async function launchNpm(server: StdioServer, launcher: Of<'package'>, options: 
     package: { ecosystem: 'npm', name, version, digest, integrity, dependencies_digest },
     isPlaceholder: options.isPlaceholder,
   }
-}
-
-function isTail(args: readonly string[], rest: readonly string[]): boolean {
-  const start = args.length - rest.length
-  return start >= 0 && rest.every((text, index) => args[start + index] === text)
 }
 
 /** `npx -p package program`: the program is named apart from the package. */

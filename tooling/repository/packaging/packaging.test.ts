@@ -13,7 +13,8 @@ const tarballs = mkdtempSync(join(tmpdir(), 'matrix-tarballs-'))
 const stranger = mkdtempSync(join(tmpdir(), 'matrix-stranger-'))
 afterAll(() => {
   for (const folder of [tarballs, stranger]) rmSync(folder, { recursive: true })
-})
+  // The model SDKs are thousands of files.
+}, 120_000)
 
 // Before the tests are known, since there is one for everything the packages turn out to offer.
 const packages = await packAll(tarballs)

@@ -108,7 +108,7 @@ function isTooling(name: string): boolean {
 }
 
 function isTest(file: string): boolean {
-  return /\.test\.tsx?$/.test(file)
+  return /\.test\.tsx?$|^[^/]+\/[^/]+\/test\//.test(file)
 }
 
 function shortName(specifier: string): string {

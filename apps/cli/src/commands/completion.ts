@@ -13,7 +13,7 @@ const shells: Record<string, (commands: (Word & { options: Word[] })[]) => strin
 
 /** A script made from the commands themselves, so it is never behind them. */
 export function completion(shell: string, program: Command): ExitCode {
-  const script = shells[shell]
+  const script = Object.hasOwn(shells, shell) ? shells[shell] : undefined
   if (!script)
     throw new MatrixError('FORMAT_UNKNOWN', `There is no completion for ${shell}.`, {
       hint: 'Choose bash, zsh or fish.',
@@ -38,17 +38,16 @@ function optionsOf(command: Command): Word[] {
 type Commands = Parameters<(typeof shells)['bash']>[0]
 
 function bashScript(commands: Commands): string {
+  const list = (words: readonly string[]) => `$'${words.join('\\n')}'`
   const cases = commands.map(
-    ({ word, options }) => `    ${word}) words="${options.map((option) => option.word).join(' ')}" ;;`,
+    ({ word, options }) => `    ${word}) words=${list(options.map((option) => option.word))} ;;`,
   )
   return `_matrix() {
-  local current=\${COMP_WORDS[COMP_CWORD]} words
-  case \${COMP_CWORD}:\${COMP_WORDS[1]} in
-    1:*) words="${commands.map(({ word }) => word).join(' ')} --help --version" ;;
-    *) case \${COMP_WORDS[1]} in
+  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]} words
+  if (( COMP_CWORD == 1 )); then words=${list([...commands.map(({ word }) => word), '--help', '--version'])}
+  else case \${COMP_WORDS[1]} in
 ${cases.join('\n')}
-    esac ;;
-  esac
+  esac; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   if [[ $current != -* && $COMP_CWORD -gt 1 ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
 }

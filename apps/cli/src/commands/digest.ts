@@ -7,7 +7,7 @@ import {
   parseDocument,
   parsePackageSpec,
 } from '@matrix/manifest'
-import { MatrixError } from '@matrix/protocol'
+import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { print, printError, printJson } from '../terminal.ts'
@@ -21,7 +21,7 @@ export async function digest(target: string, { json }: { json?: boolean }): Prom
   else
     print(
       Object.entries(facts)
-        .map(([name, value]) => `${name.padEnd(15)} ${value}`)
+        .map(([name, value]) => `${name.padEnd(15)} ${printableLine(String(value))}`)
         .join('\n'),
     )
   return exitCode.ok
@@ -29,7 +29,7 @@ export async function digest(target: string, { json }: { json?: boolean }): Prom
 
 async function digestFile(path: string): Promise<Record<string, unknown>> {
   const bytes = await readInput(path, MAX_PACKAGE_BYTES)
-  const content = bytes.length > 0 && bytes[0] === 0x7b ? contentAddress(bytes) : undefined
+  const content = /^\s*\{/.test(bytes.toString('latin1', 0, 1000)) ? contentAddress(bytes) : undefined
   return {
     file: path,
     package_digest: digestBytes(bytes),
@@ -41,7 +41,13 @@ async function digestFile(path: string): Promise<Record<string, unknown>> {
 /** Of a manifest or lock, what it is called by: the same however it is spaced or ordered. */
 function contentAddress(bytes: Uint8Array): string | undefined {
   const { value } = parseDocument(bytes)
-  return detectFormat(value) === undefined ? undefined : manifestDigest(value)
+  try {
+    return detectFormat(value) === undefined ? undefined : manifestDigest(value)
+  } catch (error) {
+    // The bytes have a digest also where the content has none, such as half a character.
+    if (error instanceof MatrixError) return undefined
+    throw error
+  }
 }
 
 async function digestPackage(spec: string): Promise<Record<string, unknown>> {

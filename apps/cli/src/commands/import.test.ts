@@ -73,6 +73,23 @@ test('what is not a file to import from is said, with what to do instead', async
   })
 })
 
+test('a name that no agent can have is refused, and a whole agent URI is understood', async () => {
+  const cwd = folderWith({ 'mcp.json': client })
+
+  expect((await matrix(['import', 'mcp.json', '--agent', 'bad name!'], { cwd })).code).toBe(2)
+  expect(JSON.parse((await matrix(['import', 'mcp.json', '--agent', 'matrix://agent/x'], { cwd })).stdout).agent).toBe(
+    'matrix://agent/x',
+  )
+})
+
+test('hidden characters in the source are escaped in the draft that is printed', async () => {
+  const hostile = JSON.stringify({ mcpServers: { a: { command: 'npx', args: ['\u009b31m\u202e##[debug]'] } } })
+  const { stdout } = await matrix(['import', 'mcp.json'], { cwd: folderWith({ 'mcp.json': hostile }) })
+
+  expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]|##\[/)
+  expect(JSON.stringify(JSON.parse(stdout))).toContain('\u202e')
+})
+
 test('--json gives draft, environment and findings to programs', async () => {
   const { stdout } = await matrix(['import', '--json', 'mcp.json'], { cwd: folderWith({ 'mcp.json': client }) })
 

@@ -1,9 +1,17 @@
-import { type Finding, importServers, parseDocument, placeProblems, type ServerImport } from '@matrix/manifest'
+import {
+  type Finding,
+  formatAgentUri,
+  importServers,
+  parseAgentUri,
+  parseDocument,
+  placeProblems,
+  type ServerImport,
+} from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { writeOutput } from '../output-file.ts'
-import { colorsFor, print, printError, printJson } from '../terminal.ts'
+import { colorsFor, printError, printJson } from '../terminal.ts'
 
 export type ImportOptions = { out?: string; agent?: string; force?: boolean; json?: boolean }
 
@@ -12,7 +20,7 @@ export async function importFile(path: string, { out, agent, force = false, json
   const { source, value, findings: unreadable } = parseDocument(await readInput(path), { relaxed: true })
   if (value === undefined) throw notReadable(path, unreadable)
 
-  const imported = importServers(value, agent === undefined ? {} : { agent })
+  const imported = importServers(value, agent === undefined ? {} : { agent: agentName(agent) })
   const findings = placeProblems(imported.problems, source, 'default')
   const draft = `${JSON.stringify(imported.manifest, null, 2)}\n`
   if (out) await writeOutput(out, draft, { force })
@@ -26,7 +34,7 @@ export async function importFile(path: string, { out, agent, force = false, json
       environment: imported.environment,
       findings,
     })
-  else present(path, out, imported, draft, findings)
+  else present(path, out, imported, findings)
   // A server that had to be refused is a finding; what is left to do is the nature of a draft.
   return findings.some(({ severity }) => severity === 'error') ? exitCode.findings : exitCode.ok
 }
@@ -35,7 +43,6 @@ function present(
   path: string,
   out: string | undefined,
   { manifest, environment }: ServerImport,
-  draft: string,
   findings: readonly Finding[],
 ): void {
   const { bold, dim, green, yellow, red } = colorsFor(process.stderr)
@@ -48,7 +55,12 @@ function present(
     printError(`${bold('environment:')} set ${environment.map(printableLine).join(', ')} where Matrix runs`)
   const count = `${manifest.servers.length} ${manifest.servers.length === 1 ? 'server' : 'servers'}`
   if (out) printError(green(`${count} written to ${printableLine(out)} as a draft`))
-  else print(draft)
+  else printJson(manifest)
+}
+
+/** A name or a whole agent URI; anything else is refused rather than replaced. */
+function agentName(agent: string): string {
+  return parseAgentUri(agent.startsWith('matrix://') ? agent : formatAgentUri({ name: agent })).name
 }
 
 function notReadable(path: string, [first]: readonly Finding[]): MatrixError {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -61,7 +61,7 @@ test('a file that is missing, a directory, a pipe, a device or too large is an e
   const messages: Record<string, string> = {
     'missing.json': 'missing.json does not exist.',
     'pipe.json': 'pipe.json is not a regular file.',
-    'large.json': 'large.json has 52428800 bytes; at most 4194304 are read.',
+    'large.json': 'large.json has 52428800 bytes or more; at most 4194304 are read.',
     '/dev/zero': '/dev/zero is not a regular file.',
   }
 
@@ -69,6 +69,64 @@ test('a file that is missing, a directory, a pipe, a device or too large is an e
     const { code, stderr } = await matrix(['verify', '--offline', file], { cwd })
     expect({ code, message: stderr.split('\n')[0] }).toEqual({ code: 2, message: `error: ${message}` })
   }
+})
+
+test('a file without end is given up at the limit, whatever size it claims', async () => {
+  const { code, stderr } = await matrix(['verify', '--offline', '/proc/self/pagemap'])
+
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/\/proc\/self\/pagemap (has|cannot)/) })
+})
+
+test('one unreadable file hides nothing that the others hold', async () => {
+  const cwd = folderWith({ 'a.json': unpinned })
+  const { code, stdout, stderr } = await matrix(['verify', '--offline', 'a.json', 'gone.json'], { cwd })
+
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('gone.json does not exist.') })
+  expect(stdout).toContain('MX007')
+  expect(
+    JSON.parse((await matrix(['verify', '--offline', '--json', 'a.json', 'gone.json'], { cwd })).stdout),
+  ).toMatchObject({ ok: false, unreadable: [{ code: 'DOCUMENT_UNREADABLE' }], files: [{ file: 'a.json' }] })
+})
+
+test('no credential is printed, neither where it is found nor on the line of another finding', async () => {
+  const secret = 'ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+  const minified = JSON.stringify({
+    ...JSON.parse(manifestText({ env: [`GITHUB_TOKEN=${secret}`], args: ['--api-key', secret] })),
+    typo: 1,
+  })
+  const cwd = folderWith({
+    'a.json': manifestText({ env: { GITHUB_TOKEN: secret, PASSWORD: 'correcthorse' }, args: ['--api-key', secret] }),
+    'minified.json': minified,
+    'broken.json': `{ "env": { "GITHUB_TOKEN": "${secret}" "x": 1 } }`,
+  })
+  for (const file of ['a.json', 'minified.json', 'broken.json'])
+    for (const flags of [[], ['--json'], ['--sarif'], ['--github']]) {
+      const { stdout, stderr } = await matrix(['verify', '--offline', ...flags, file], { cwd })
+      expect(stdout.length, file).toBeGreaterThan(0)
+      expect(stdout + stderr, `${file} ${flags}`).not.toMatch(/ABCDEFGH|correcthorse/)
+    }
+})
+
+test('a linked manifest in a directory is checked, and other programs’ JSON with comments is passed over', async () => {
+  const cwd = folderWith({
+    'tsconfig.json': '{ // how\n "compilerOptions": {}, }',
+    'mcp.json': '{"mcpServers": {}}',
+    'huge.json': Buffer.alloc(5 * 1024 * 1024, 32),
+  })
+  mkdirSync(join(cwd, 'agents'))
+  writeFileSync(join(cwd, 'elsewhere.txt'), unpinned)
+  symlinkSync('../elsewhere.txt', join(cwd, 'agents/link.json'))
+  const { code, stdout } = await matrix(['verify', '--offline', '.'], { cwd })
+
+  expect(code).toBe(1)
+  expect(stdout).toContain('1 file checked: 1 error')
+  expect(stdout).toContain('3 other JSON files passed over.')
+})
+
+test('what a glob names must be ours, so that a misspelt manifest does not pass', async () => {
+  const cwd = folderWith({ 'a.json': goodManifest, 'b.json': '{"schema-version": 1, "server": []}' })
+
+  expect((await matrix(['verify', '--offline', '*.json'], { cwd })).code).toBe(1)
 })
 
 test('bad bytes are findings, never a stack trace', async () => {
@@ -159,7 +217,7 @@ test('the shipped manifests pass', async () => {
 })
 
 test('text from a manifest reaches no terminal as an escape', async () => {
-  const evil = '\u001b]0;owned\u0007\u001b[31m\u202E\r\n::error::x'
+  const evil = '##[set-output name=a]b\u001b]0;owned\u0007\u001b[31m\u202E\r\n::error::x'
   const cwd = folderWith({
     'a.json': manifestText({
       alias: evil,
@@ -173,6 +231,7 @@ test('text from a manifest reaches no terminal as an escape', async () => {
     const { stdout, stderr } = await matrix(['verify', '--offline', ...flags, 'a.json'], { cwd })
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the bytes that must not appear
     expect(stdout + stderr, flags.join()).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
+    expect(stdout + stderr).not.toContain('##[')
     expect(
       stdout
         .split('\n')

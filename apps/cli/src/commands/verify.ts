@@ -1,5 +1,7 @@
 import {
   checkManifest,
+  detectFormat,
+  type Format,
   type Manifest,
   type Mode,
   manifestDigest,
@@ -37,17 +39,26 @@ export async function verify(patterns: string[], options: VerifyOptions): Promis
   const inputs = await findInputs(patterns)
   const manifest = options.manifest === undefined ? undefined : await readManifest(options.manifest)
   const reports: FileReport[] = []
+  const unreadable: MatrixError[] = []
   let skipped = 0
   for (const input of inputs) {
-    const report = await verifyInput(input, options, manifest)
-    if (report) reports.push(report)
+    // One file that cannot be read must not hide what the others hold.
+    const report = await verifyInput(input, options, manifest).catch(asUnreadable)
+    if (report instanceof MatrixError) unreadable.push(report)
+    else if (report) reports.push(report)
     else skipped += 1
   }
-  await present(reports, skipped, options)
+  await present(reports, unreadable, skipped, options)
 
+  if (unreadable.length > 0) return exitCode.usage
   if (reports.some(isRefuted)) return exitCode.findings
   if (reports.length === 0) return exitCode.unverified
   return options.offline || reports.every(isProved) ? exitCode.ok : exitCode.unverified
+}
+
+function asUnreadable(error: unknown): MatrixError {
+  if (error instanceof MatrixError && error.code.startsWith('DOCUMENT_')) return error
+  throw error
 }
 
 /** That a server was out of reach refutes nothing, however strict one is. */
@@ -60,16 +71,27 @@ async function verifyInput(
   options: VerifyOptions,
   manifest: Manifest | undefined,
 ): Promise<FileReport | undefined> {
-  const bytes = await readInput(path)
+  const bytes = await readInput(path).catch((error: unknown) => {
+    if (isFound && error instanceof MatrixError && error.code === 'DOCUMENT_TOO_LARGE') return undefined
+    throw error
+  })
+  if (!bytes || (isFound && isNoneOfOurs(path, bytes))) return undefined
   if (path.endsWith('.mtx')) return verifySkill(path, bytes.toString('utf8'), modeOf(options), manifest)
   const report = await verifyDocument(bytes, {
     mode: modeOf(options),
     ...(options.checkEnv && { environment: (name: string) => process.env[name] !== undefined }),
   })
-  // A directory holds other JSON too; only what was named must be ours.
-  if (isFound && report.format === undefined && report.value !== undefined) return undefined
   const found = { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
   return options.offline ? found : verifyLive(path, bytes, found, options)
+}
+
+const ours: readonly (Format | undefined)[] = ['matrix', 'lock', 'agent-format', 'gpars']
+
+/** A directory holds other JSON too, with comments or without; only what was named must be ours. */
+function isNoneOfOurs(path: string, bytes: Buffer): boolean {
+  if (path.endsWith('.mtx')) return false
+  const { value } = parseDocument(bytes, { relaxed: true })
+  return value !== undefined && !ours.includes(detectFormat(value))
 }
 
 /** What is wrong already on paper is not started. */
@@ -102,13 +124,22 @@ function modeOf({ strict, bootstrap }: VerifyOptions): Mode {
   return strict ? 'strict' : bootstrap ? 'bootstrap' : 'default'
 }
 
-async function present(reports: FileReport[], skipped: number, options: VerifyOptions): Promise<void> {
+async function present(
+  reports: FileReport[],
+  unreadable: MatrixError[],
+  skipped: number,
+  options: VerifyOptions,
+): Promise<void> {
+  const { explainFailure } = await import('../failure.ts')
+  for (const error of unreadable) explainFailure(error, { json: false })
   if (options.sarif) return printJson((await import('../sarif-report.ts')).formatSarif(reports))
-  if (options.json) return printJson(jsonReport(reports, skipped, options))
+  if (options.json) return printJson(jsonReport(reports, unreadable, skipped, options))
+  if (reports.length === 0 && unreadable.length > 0) return
 
   const closing = closingLine(reports, skipped, options)
   if (!options.github) return print((await import('../text-report.ts')).formatTextReport(reports, closing))
-  process.stdout.write((await import('../github-report.ts')).formatGithubReport(reports))
+  const annotations = (await import('../github-report.ts')).formatGithubReport(reports)
+  if (annotations) print(annotations)
   printError(closing)
 }
 
@@ -121,18 +152,24 @@ function closingLine(reports: FileReport[], skipped: number, { offline }: Verify
   return `${proof}${others}`
 }
 
-function jsonReport(reports: FileReport[], skipped: number, { offline = false }: VerifyOptions): object {
+function jsonReport(
+  reports: FileReport[],
+  unreadable: MatrixError[],
+  skipped: number,
+  { offline = false }: VerifyOptions,
+): object {
   const count = {
     errors: countSeverity(reports, 'error'),
     warnings: countSeverity(reports, 'warning'),
     notes: countSeverity(reports, 'note'),
   }
   return {
-    ok: count.errors === 0 && reports.length > 0,
+    ok: count.errors === 0 && unreadable.length === 0 && reports.length > 0,
     verified: reports.length > 0 && reports.every(isProved) ? 'live' : 'static',
     offline,
     ...count,
     skipped,
+    unreadable,
     files: reports.map(({ file, format, summary, value, findings, servers }) => ({
       file: printableLine(file),
       format,

@@ -194,6 +194,27 @@ test('a new version with its digest and launch argument is two changes, not four
   ])
 })
 
+test.each<[string, Partial<StdioServer>, Partial<StdioServer>]>([
+  [
+    'arguments in the text of a shell',
+    { command: 'sh', args: ['-c', 'npx files@1.0.0 --root /safe'] },
+    { command: 'sh', args: ['-c', 'npx files@1.0.0 --root / --allow-all'] },
+  ],
+  ['an extra', { command: 'uvx', args: ['files==1.0.0'] }, { command: 'uvx', args: ['files[more]==1.0.0'] }],
+  ['an option before the package', { args: ['files@1.0.0', 'bin'] }, { args: ['--package=files@1.0.0', 'bin'] }],
+])('beside the version, %s is part of the launch command', (_, before, after) => {
+  expect(diffManifest(withFiles(before), withFiles(after))).toMatchObject([{ kind: 'launch', danger: 'high' }])
+  expect(diffManifest(withFiles(before), withFiles(before))).toEqual([])
+})
+
+test('in the text of a shell, a new version is no other command', () => {
+  const at = (version: string) =>
+    withFiles({ version, command: 'sh', args: ['-c', `npx files@${version} --root /safe`] })
+
+  expect(diffManifest(at('1.0.0'), at('1.1.0')).map(({ kind }) => kind)).toContain('version')
+  expect(diffManifest(at('1.0.0'), at('1.1.0')).map(({ kind }) => kind)).not.toContain('launch')
+})
+
 test('a transport that changed is the first thing said', () => {
   const { endpoint, headers, ...rest } = docs
   const after = {

@@ -98,10 +98,11 @@ function compareSets(
 
 function diffProperties(before: Schema, after: Schema, place: string): SchemaChange[] {
   const [old, now] = [objectOf(before.properties), objectOf(after.properties)]
+  const required = new Set(listOf(after.required))
   return namesOf(old, now).flatMap((name) => {
     const path = joined(place, name)
     if (!Object.hasOwn(old, name)) {
-      const word = listOf(after.required).includes(name) ? 'required' : 'optional'
+      const word = required.has(name) ? 'required' : 'optional'
       return [change('widened', path, `is a new ${word} parameter`, undefined, now[name])]
     }
     if (Object.hasOwn(now, name)) return compareSchemas(old[name], now[name], path)
@@ -233,8 +234,22 @@ function keywordsOf(before: Schema, after: Schema): string[] {
 }
 
 function exchanged(before: readonly unknown[], after: readonly unknown[]): [removed: unknown[], added: unknown[]] {
-  const missingIn = (values: readonly unknown[]) => (value: unknown) => !values.some((each) => isSameJson(each, value))
+  const missingIn = (values: readonly unknown[]) => {
+    const forms = new Set(values.map(formOf))
+    return (value: unknown) => !forms.has(formOf(value))
+  }
   return [before.filter(missingIn(after)), after.filter(missingIn(before))]
+}
+
+/** One text for each value, whatever the order of its keys. */
+function formOf(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, part) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(byKey)) : part,
+  )
+}
+
+function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : 1
 }
 
 function isObject(value: unknown): value is Schema {

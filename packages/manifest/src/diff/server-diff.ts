@@ -50,11 +50,13 @@ function diffCommand(before: StdioServer, after: StdioServer, where: Where): Cha
   return [{ kind: 'launch', where, danger: 'high', message, before: old, after: now }]
 }
 
-/** The version in a launch argument only repeats the pin, which is compared by itself. */
+/** The version in a launch argument only repeats the pin, which is compared by itself; every other letter counts. */
 function commandWithoutVersion({ command, args = [], version }: StdioServer): string[] {
   const launcher = parseLauncher(command, args)
   if (launcher.kind !== 'package' || launcher.version !== version) return [command, ...args]
-  return [command, ...args.map((argument, index) => (index === launcher.argument ? launcher.name : argument))]
+  const { argument, spec } = launcher
+  const blank = spec.slice(0, spec.lastIndexOf(version)) + spec.slice(spec.lastIndexOf(version) + version.length)
+  return [command, ...args.map((text, index) => (index === argument ? text.replace(spec, () => blank) : text))]
 }
 
 function diffAssignments(

@@ -1,5 +1,5 @@
 import { isSameJson } from '../document/json-equality.ts'
-import { findHiddenText, type HiddenText, type ToolSurface } from '../lock/surface.ts'
+import { findHiddenText, findTexts, type HiddenText, type ToolSurface } from '../lock/surface.ts'
 import type { Change, Danger } from './change.ts'
 import { diffSchema, type SchemaChange } from './schema-diff.ts'
 import { excerpt, formatTextDiff } from './text-diff.ts'
@@ -16,7 +16,28 @@ export function diffSurface(before: ToolSurface, after: ToolSurface): SurfaceCha
     ...diffInput(before.inputSchema, after.inputSchema),
     ...diffOutput(before.outputSchema, after.outputSchema),
     ...diffAnnotations(before.annotations ?? {}, after.annotations ?? {}),
+    ...diffPersuasion(before, after),
   ]
+}
+
+/** New texts anywhere in a definition that speak to the model about something else; its own title and description are shown as such. */
+export function diffPersuasion(before: ToolSurface | undefined, after: ToolSurface): SurfaceChange[] {
+  const known = new Set(before ? findTexts(before).map(({ text }) => text) : [])
+  const shown = before ? ['description', 'title'] : []
+  return findTexts(after)
+    .filter(({ place, text }) => !shown.includes(place) && !known.has(text) && isPersuasive(text))
+    .map(({ place, text }) => ({
+      kind: 'tool_description',
+      danger: 'high',
+      message: `A text that speaks to the model about more than the tool appeared in ${excerpt(place)}: ${quoteNear(text)}.`,
+      after: text,
+    }))
+}
+
+/** The words that gave a text away, with what stands around them. */
+function quoteNear(text: string): string {
+  const start = Math.max(0, (persuasion.exec(text)?.index ?? 0) - 80)
+  return JSON.stringify(excerpt(start === 0 ? text : `…${text.slice(start)}`, 400))
 }
 
 /** Characters that nobody sees and that were not there before; all of them when there was no tool before. */
@@ -35,7 +56,7 @@ export function diffHiddenText(before: ToolSurface | undefined, after: ToolSurfa
 
 /** Words that speak to the model about something else than the tool; what descriptions are poisoned with. */
 const persuasion =
-  /<\/?(?:important|system|secret|instructions?)\b|\bignore\b.{0,30}\b(?:previous|prior|above|instructions?)|\b(?:do not|don't|never)\b.{0,20}\b(?:tell|mention|inform|reveal|show)|\bbefore (?:using|calling|you use|you call)\b|\bsystem prompt\b|\.ssh\b|\bid_rsa\b|\.env\b|\bmcp\.json\b/i
+  /<\/?(?:important|system|secret|instructions?)\b|\bignore\b.{0,30}\b(?:previous|prior|above|instructions?)|\b(?:do not|don't|never)\b.{0,20}\b(?:tell|mention|inform|reveal|show)|\bbefore (?:using|calling|you use|you call)\b|\bsystem prompt\b|\.ssh\b|\bid_rsa\b|\.env\b|\bmcp\.json\b/is
 
 /** Whether a text holds what a definition has no reason to say. */
 export function isPersuasive(text: string): boolean {

@@ -3,7 +3,7 @@ import { isSameJson } from '../document/json-equality.ts'
 import type { ToolSurface } from '../lock/surface.ts'
 import type { SideEffect, Tool } from '../manifest/manifest.ts'
 import { type Change, type Danger, matchUp, pairUp } from './change.ts'
-import { diffHiddenText, diffSurface, isPersuasive } from './surface-diff.ts'
+import { diffHiddenText, diffPersuasion, diffSurface, isPersuasive } from './surface-diff.ts'
 import { formatTextDiff } from './text-diff.ts'
 
 /** A declared tool, with its definition where a lock knows it. */
@@ -50,8 +50,9 @@ function addedTool({ tool, definition }: DefinedTool, server: string, allowed: r
   const where = { server, tool: tool.name }
   const [danger, may] = mayCall(tool, allowed)
   const message = `"${tool.name}" (${tool.side_effect_class}) is new; this agent ${may} call it.`
-  const hidden = definition ? diffHiddenText(undefined, definition).map((change) => ({ ...change, where })) : []
-  return [{ kind: 'tool_added', where, danger, message, after: definition ?? tool }, ...hidden]
+  const worst = definition ? [...diffHiddenText(undefined, definition), ...diffPersuasion(undefined, definition)] : []
+  const added: Change = { kind: 'tool_added', where, danger, message, after: definition ?? tool }
+  return [added, ...worst.map((change) => ({ ...change, where }))]
 }
 
 function removedTool(tool: Tool, server: string): Change {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createScanner, type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
-import { type Finding, formatPointer } from './finding.ts'
+import { type Finding, formatPointer, limitFindings } from './finding.ts'
 import { type RuleId, rules } from './rule.ts'
 import { openSourceText, type Path, type Place, type SourceText } from './source-text.ts'
 
@@ -115,16 +115,15 @@ function findForbiddenKeys(source: SourceText): Finding[] {
       onObjectBegin: () => void seen.push(new Set()),
       onObjectEnd: () => void seen.pop(),
       onObjectProperty(key, offset, length, _line, _column, pathTo) {
-        const place = source.placeOf(offset, length)
-        const path = [...pathTo(), key]
-        if (key === '__proto__') findings.push(poisonedKey(place, path))
-        else if (seen.at(-1)?.has(key)) findings.push(duplicateKey(key, place, path))
+        const place = () => [source.placeOf(offset, length), [...pathTo(), key]] as const
+        if (key === '__proto__') findings.push(poisonedKey(...place()))
+        else if (seen.at(-1)?.has(key)) findings.push(duplicateKey(key, ...place()))
         seen.at(-1)?.add(key)
       },
     },
     { allowTrailingComma: true },
   )
-  return findings
+  return limitFindings(findings)
 }
 
 function poisonedKey(place: Place, path: Path): Finding {

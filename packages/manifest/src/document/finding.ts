@@ -30,9 +30,28 @@ export type Mode = 'default' | 'strict' | 'bootstrap'
 
 const toleratedInBootstrap: readonly RuleId[] = ['MX005', 'MX007']
 
+/** More than anybody reads; what is left out is counted. */
+export const MAX_FINDINGS = 1_000
+
+const rank: Record<Severity, number> = { error: 0, warning: 1, note: 2 }
+
 /** Finds line and column of each problem and settles how serious it is; in the order of the file. */
 export function placeProblems(problems: Problem[], source: SourceText, mode: Mode): Finding[] {
-  return problems.map((problem) => placeProblem(problem, source, mode)).sort(byPlace)
+  return limitFindings(problems.map((problem) => placeProblem(problem, source, mode)).sort(byPlace))
+}
+
+/** Of too many findings the worst, and how many more there are; in the order they came. */
+export function limitFindings(findings: Finding[]): Finding[] {
+  const sorted = [...findings].sort((a, b) => rank[a.severity] - rank[b.severity])
+  const [worstLeft] = sorted.splice(MAX_FINDINGS)
+  if (!worstLeft) return findings
+  const kept = new Set(sorted)
+  const last: Finding = {
+    ...worstLeft,
+    message: `There are ${findings.length - MAX_FINDINGS} more findings, of which this is the first.`,
+    fix: 'Correct these first, then check again.',
+  }
+  return [...findings.filter((finding) => kept.has(finding)), last]
 }
 
 function placeProblem(problem: Problem, source: SourceText, mode: Mode): Finding {

@@ -1,4 +1,4 @@
-import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
+import { type Node, parseTree } from 'jsonc-parser'
 
 /** The way to a value: object keys and array indexes from the top of the document. */
 export type Path = readonly (string | number)[]
@@ -18,6 +18,7 @@ export type SourceText = {
 export function openSourceText(text: string): SourceText {
   let lineStarts: number[] | undefined
   let tree: Node | undefined | null = null
+  const properties: Properties = new Map()
 
   const placeOf = (offset: number, length: number): Place => {
     lineStarts ??= findLineStarts(text)
@@ -31,22 +32,39 @@ export function openSourceText(text: string): SourceText {
     placeOf,
     locate(path, at = 'value') {
       if (tree === null) tree = parseTree(text, [], { allowTrailingComma: true })
-      const node = tree && nearestNode(tree, path, at)
+      const node = tree && nearestNode(tree, path, at, properties)
       return node ? placeOf(node.offset, node.length) : placeOf(0, 0)
     },
   }
 }
 
-function nearestNode(tree: Node, path: Path, at: 'key' | 'value'): Node | undefined {
-  for (let depth = path.length; depth >= 0; depth -= 1) {
-    const node = findNodeAtLocation(tree, path.slice(0, depth) as (string | number)[])
-    if (!node) continue
-    const isWhole = depth === path.length
-    if (isWhole && at === 'key' && node.parent?.type === 'property') return node.parent.children?.[0]
+/** The values of each object that was asked for by key: read once, however many problems stand in it. */
+type Properties = Map<Node, Map<string, Node>>
+
+function nearestNode(tree: Node, path: Path, at: 'key' | 'value', properties: Properties): Node | undefined {
+  let node = tree
+  for (const step of path) {
+    const child = childOf(node, step, properties)
     // A whole object is a poor place to point at: its opening brace, or the key it belongs to, says as much.
-    return isWhole && !node.children ? node : headOf(node)
+    if (!child) return headOf(node)
+    node = child
   }
-  return undefined
+  if (at === 'key' && node.parent?.type === 'property') return node.parent.children?.[0]
+  return headOf(node)
+}
+
+function childOf(node: Node, step: string | number, properties: Properties): Node | undefined {
+  if (node.type === 'array') return typeof step === 'number' ? node.children?.[step] : undefined
+  if (node.type !== 'object' || typeof step !== 'string') return undefined
+  let values = properties.get(node)
+  if (!values) {
+    values = new Map()
+    // The first of two equal keys, as a reader meets them.
+    for (const { children: [key, value] = [] } of node.children ?? [])
+      if (value && !values.has(key?.value)) values.set(key?.value, value)
+    properties.set(node, values)
+  }
+  return values.get(step)
 }
 
 function headOf(node: Node): Node {

@@ -50,9 +50,20 @@ export function findHiddenText(tool: ToolSurface): HiddenText[] {
     // Nearly every text is plain ASCII, and the full question is a slow one.
     if (!/[^ -~\n\t]/.test(text)) return
     const characters = findHiddenCharacters(text.replaceAll('\r\n', '\n'))
-    if (characters.length > 0) found.push({ place: `${isName ? 'the name of ' : ''}${path.join('.')}`, characters })
+    if (characters.length > 0) found.push({ place: placeOf(path, isName), characters })
   })
   return found
+}
+
+/** Every text of a definition, names of parameters included, and the way to each. */
+export function findTexts(tool: ToolSurface): { place: string; text: string }[] {
+  const found: { place: string; text: string }[] = []
+  walkTexts(surfaceOf(tool), [], (text, path, isName) => found.push({ place: placeOf(path, isName), text }))
+  return found
+}
+
+function placeOf(path: readonly string[], isName: boolean): string {
+  return `${isName ? 'the name of ' : ''}${path.join('.')}`
 }
 
 function walkTexts(

@@ -103,6 +103,28 @@ test('an endpoint in the open is warned about unless it is this machine', () => 
   expect(endpoint('ftp://example.org/mcp')).toEqual(['MX003'])
 })
 
+test('a launcher that nobody can see through is a warning, and everything it fetches must be pinned', () => {
+  const launch = (command: string, ...args: string[]) =>
+    checkManifest(manifest({}, { command, args })).problems.map(({ rule, severity, path }) =>
+      [rule, severity, ...path.slice(2)].join(' ').replace('  ', ' '),
+    )
+
+  expect(launch('sh', '-c', 'npx -y a@1.0.0 && true')).toEqual(['MX007 warning command'])
+  expect(launch('npx', '-p', 'a@1.0.0', '-p', 'b', 'a')).toEqual(['MX007 args 3'])
+  expect(launch('uvx', '--with', 'b', 'a@1.0.0')).toEqual(['MX007 args 1'])
+  expect(launch('sh', '-c', 'npx -y a@1.0.0')).toEqual([])
+  expect(launch('./server', '--stdio')).toEqual([])
+})
+
+test('an image is pinned by a digest only when it is the digest of the package', () => {
+  const image = (reference: string) => rulesIn(manifest({}, { command: 'docker', args: ['run', reference] }))
+
+  expect(image('a/b@sha256:a239da270c403c42eb03e1ca7cca07c858085819797b74856ddbb91b50491b1a')).toEqual([])
+  expect(image(`a/b@sha256:${'a1'.repeat(32)}`)).toEqual(['MX006'])
+  expect(image('a/b@sha256:zzz')).toEqual(['MX007'])
+  expect(image('a/b:1.0.0')).toEqual([])
+})
+
 test('servers may not take the names of Matrix’s own tools', () => {
   for (const alias of ['builtin', 'native']) expect(rulesIn(manifest({}, { alias }))).toEqual(['MX002'])
 })

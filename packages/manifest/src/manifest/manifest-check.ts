@@ -1,6 +1,7 @@
 import { findHiddenCharacters } from '@matrix/protocol'
 import * as z from 'zod'
 import type { Problem } from '../document/finding.ts'
+import { quoteText } from '../document/quoted-text.ts'
 import type { RuleId } from '../document/rule.ts'
 import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
 import type { Path } from '../document/source-text.ts'
@@ -12,7 +13,7 @@ import {
   findMalformedReference,
   readAssignments,
 } from './environment-reference.ts'
-import { isPinnedTo, parseLauncher } from './launcher.ts'
+import { isPackagePinned, type LaunchedPackage, parseLauncher } from './launcher.ts'
 import { Assignments, Manifest, SideEffect } from './manifest.ts'
 import { DIGEST_SHAPE } from './tool-uri.ts'
 
@@ -169,13 +170,48 @@ function argumentProblems({ alias, args = [] }: LegibleServer, path: Path): Prob
   return [...hidden, ...credentials]
 }
 
-function launcherProblems({ alias, command, args = [], version }: LegibleServer, path: Path): Problem[] {
+function launcherProblems(server: LegibleServer, path: Path): Problem[] {
+  const { alias, command, args = [], version } = server
   if (command === undefined || version === undefined) return []
   const launcher = parseLauncher(command, args)
-  if (launcher.kind !== 'package' || isPinnedTo(launcher, version)) return []
-  const carried = launcher.version ? `carries "${launcher.version}"` : 'carries no version'
-  const message = `"${alias}" is version ${version}, but its launch argument for ${launcher.name} ${carried}.`
-  return [{ rule: 'MX007', path: [...path, 'args', launcher.argument], message }]
+  if (launcher.kind === 'unclear')
+    return [
+      {
+        rule: 'MX007',
+        severity: 'warning',
+        path: [...path, 'command'],
+        message: `Cannot tell which package "${alias}" starts: ${launcher.why}.`,
+        fix: 'Start the package itself, with its exact version (`npx -y name@1.2.3`), or a file of this machine.',
+      },
+    ]
+  if (launcher.kind !== 'package') return []
+  const at = (each: LaunchedPackage) => [...path, 'args', each.argument]
+  const beside = launcher.others.filter((each) => !isPackagePinned(each))
+  const problems = beside.map((each): Problem => {
+    const message = `"${alias}" also fetches ${each.name}, whose argument ${carried(each)}.`
+    return { rule: 'MX007', path: at(each), message }
+  })
+  if (!isPackagePinned(launcher, version)) {
+    const message = `"${alias}" is version ${version}, but its launch argument for ${launcher.name} ${carried(launcher)}.`
+    problems.push({ rule: 'MX007', path: at(launcher), message })
+  }
+  return [...problems, ...imageProblems(launcher, server, at(launcher))]
+}
+
+function carried({ version }: LaunchedPackage): string {
+  return version ? `carries "${version}"` : 'carries no version'
+}
+
+/** The digest of an image is the digest of the package. */
+function imageProblems(
+  launched: LaunchedPackage,
+  { alias, package_digest: digest }: LegibleServer,
+  path: Path,
+): Problem[] {
+  const { ecosystem, version = '' } = launched
+  if (ecosystem !== 'oci' || !DIGEST_SHAPE.test(version) || digest === undefined || version === digest) return []
+  const message = `The image of "${alias}" is ${version}, but its package_digest is ${quoteText(digest)}.`
+  return [{ rule: 'MX006', path, message, fix: 'Write the digest of the image as package_digest.' }]
 }
 
 function endpointProblems({ endpoint }: LegibleServer, path: Path): Problem[] {

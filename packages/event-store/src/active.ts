@@ -1,0 +1,47 @@
+import type { OpenFile } from './file-system.ts'
+import { type Kept, parseLine } from './line.ts'
+import { readBytes } from './span.ts'
+import { readLineBefore, type Tail } from './tail.ts'
+
+/** Where the active part of a session begins, and what before it is still needed. */
+export type ActiveStart = { offset: number; seq: number; keeps: Kept[] }
+
+const needle = Buffer.from('"type":"compact_marker"')
+const CHUNK = 256 * 1024
+
+/** Finds the last compact marker from the end, so that the cost grows with what is active, not with what ever was. */
+export async function findActiveStart(file: OpenFile, { size }: Tail): Promise<ActiveStart> {
+  for (let to = size; to > 0; ) {
+    const from = Math.max(0, to - CHUNK)
+    const found = await findMarker(file, from, Math.min(size, to + needle.byteLength), size)
+    if (found) return found
+    to = from
+  }
+  return { offset: 0, seq: 0, keeps: [] }
+}
+
+async function findMarker(file: OpenFile, from: number, to: number, size: number): Promise<ActiveStart | undefined> {
+  const bytes = await readBytes(file, { from, to })
+  for (let at = bytes.lastIndexOf(needle); at >= 0; at = at === 0 ? -1 : bytes.lastIndexOf(needle, at - 1)) {
+    const found = await readMarkerAround(file, from + at, size)
+    if (found) return found
+  }
+  return undefined
+}
+
+// The same words may stand inside a tool's input, so the line itself has the last word.
+async function readMarkerAround(file: OpenFile, offset: number, size: number): Promise<ActiveStart | undefined> {
+  const end = await findNewline(file, offset, size)
+  const line = await readLineBefore(file, end)
+  const parsed = line && parseLine(line.bytes.toString())
+  if (!line || parsed?.event?.type !== 'compact_marker') return undefined
+  return { offset: line.start, seq: parsed.seq, keeps: parsed.keeps ?? [] }
+}
+
+async function findNewline(file: OpenFile, offset: number, size: number): Promise<number> {
+  for (let from = offset; from < size; from += CHUNK) {
+    const newline = (await readBytes(file, { from, to: Math.min(size, from + CHUNK) })).indexOf(10)
+    if (newline >= 0) return from + newline + 1
+  }
+  return size
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { lockDirectory } from './directory-lock.ts'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'event-store-lock-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+})
+
+test('a second one is told who holds the directory, and gets it after the first', async () => {
+  const first = await lockDirectory(directory, { note: 'http://127.0.0.1:7433' })
+  await expect(lockDirectory(directory)).rejects.toMatchObject({
+    code: 'STORAGE_LOCKED',
+    message: expect.stringMatching(new RegExp(`process ${process.pid} on .* \\(http://127.0.0.1:7433\\)`)),
+  })
+  await first.release()
+
+  expect(existsSync(join(directory, 'lock.json'))).toBe(false)
+  await (await lockDirectory(directory)).release()
+})
+
+test('a killed process frees its lock at once', { timeout: 30_000 }, async () => {
+  const tsx = import.meta.resolve('tsx')
+  const holder = join(import.meta.dirname, '..', 'fixtures', 'lock-holder.ts')
+  const child = spawn(process.execPath, ['--import', tsx, holder, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  await expect(lockDirectory(directory)).rejects.toMatchObject({
+    code: 'STORAGE_LOCKED',
+    message: expect.stringContaining(`process ${child.pid}`),
+  })
+
+  child.kill('SIGKILL')
+  await new Promise((resolve) => child.once('exit', resolve))
+  await (await lockDirectory(directory)).release()
+})
+
+test('a network file system is refused by name', async () => {
+  await expect(lockDirectory(directory, { findNetwork: async () => 'NFS' })).rejects.toMatchObject({
+    code: 'STORAGE_NETWORK',
+    message: expect.stringContaining('NFS'),
+  })
+})
+
+test('a directory that cannot be made is named', async () => {
+  await writeFile(join(directory, 'file'), '')
+  const below = join(directory, 'file', 'below')
+
+  await expect(lockDirectory(below)).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining(below),
+  })
+})

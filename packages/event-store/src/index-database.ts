@@ -1,0 +1,97 @@
+import { rm } from 'node:fs/promises'
+import { storageError } from './session-writer.ts'
+import { type Database, loadSqlite } from './sqlite.ts'
+
+// Raised whenever a table changes: an index of another version is thrown away and made anew.
+const SCHEMA_VERSION = 1
+
+const schema = `
+CREATE TABLE session (
+  id INTEGER PRIMARY KEY,
+  -- The session's id, or the name of its archive once it is put away: an id can be used again then.
+  name TEXT NOT NULL UNIQUE,
+  session_id TEXT NOT NULL,
+  size INTEGER NOT NULL DEFAULT 0,
+  seq INTEGER NOT NULL DEFAULT -1,
+  sum TEXT NOT NULL DEFAULT '',
+  status TEXT NOT NULL DEFAULT 'new',
+  damage TEXT,
+  fold TEXT NOT NULL DEFAULT '',
+  first_at TEXT,
+  last_at TEXT,
+  archive TEXT,
+  searched INTEGER NOT NULL DEFAULT 0,
+  searched_seq INTEGER NOT NULL DEFAULT -1
+);
+CREATE TABLE cost (
+  session INTEGER NOT NULL,
+  task TEXT NOT NULL,
+  day TEXT NOT NULL,
+  model TEXT NOT NULL,
+  usd REAL NOT NULL,
+  turns INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  PRIMARY KEY (session, task, day, model)
+) WITHOUT ROWID;
+CREATE TABLE entry (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  ts TEXT NOT NULL,
+  offset INTEGER NOT NULL,
+  length INTEGER NOT NULL
+);
+CREATE INDEX entry_session ON entry (session, seq);
+CREATE VIRTUAL TABLE said USING fts5 (
+  text, session, task, type,
+  content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2 tokenchars '_'"
+);
+INSERT INTO said (said, rank) VALUES ('hashsize', 33554432);
+PRAGMA user_version = ${SCHEMA_VERSION};
+`
+
+/** Opens the index, or an empty one in its place when it is missing, of another version or damaged. */
+export async function openIndexDatabase(file: string): Promise<Database> {
+  const usable = await openUsable(file)
+  if (usable) return usable
+  try {
+    await removeIndexDatabase(file)
+    const made = await open(file)
+    made.exec(schema)
+    return made
+  } catch (error) {
+    throw storageError(`Cannot write the index ${file}`, error)
+  }
+}
+
+export async function removeIndexDatabase(file: string): Promise<void> {
+  await Promise.all(['', '-wal', '-shm', '-journal'].map((ending) => rm(`${file}${ending}`, { force: true })))
+}
+
+async function open(file: string): Promise<Database> {
+  const Database = await loadSqlite()
+  const database = new Database(file)
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = NORMAL')
+  // A log that only grows has filled disks before.
+  database.pragma('journal_size_limit = 67108864')
+  database.pragma('cache_size = -32768')
+  return database
+}
+
+async function openUsable(file: string): Promise<Database | undefined> {
+  let database: Database | undefined
+  try {
+    database = await open(file)
+    if (database.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) throw new Error('another version')
+    database.prepare('SELECT count(*) FROM session').get()
+    return database
+  } catch {
+    database?.close()
+    return undefined
+  }
+}

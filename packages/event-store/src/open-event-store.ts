@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { listArchives, readArchivedEvents, readArchivedLines } from './archive.ts'
+import { openChainChecker } from './chain.ts'
+import { systemClock } from './clock.ts'
+import { lockDirectory } from './directory-lock.ts'
+import type { EventStore } from './event-store.ts'
+import { nodeFileSystem } from './file-system.ts'
+import { type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
+import { openRetention, type Retention } from './retention.ts'
+import { type IndexProgress, openSessionIndex, type SessionIndex } from './session-index.ts'
+
+export type OpenOptions = JsonlOptions & {
+  /** What a second process is told about this one, such as its address. */
+  note?: string
+  onProgress?(progress: IndexProgress): void
+}
+
+/** The sessions of one data directory, and everything that is done with them. */
+export type DataStore = EventStore & Retention & { index: SessionIndex }
+
+/** Opens the sessions of a data directory, for this process alone. */
+export async function openEventStore(directory: string, options: OpenOptions = {}): Promise<DataStore> {
+  const { fileSystem = nodeFileSystem, clock = systemClock } = options
+  const directories = {
+    sessions: join(directory, 'sessions'),
+    archive: join(directory, 'archive'),
+    damaged: join(directory, 'damaged'),
+  }
+  const lock = await lockDirectory(directory, options)
+  const checker = openChainChecker()
+  const opened: { close(): Promise<void> }[] = [checker, { close: lock.release }]
+  const closeAll = async () => {
+    for (const part of opened) await part.close()
+  }
+
+  try {
+    const jsonl = await openJsonlEventStore(directories.sessions, options)
+    opened.unshift(jsonl)
+    const index = await openSessionIndex(join(directory, 'index.sqlite'), jsonl, {
+      clock,
+      relaxed: options.durability === 'relaxed',
+      onProgress: options.onProgress,
+      sizeOf: async (sessionId) => (await fileSystem.stat(join(directories.sessions, `${sessionId}.jsonl`)))?.size,
+      archives: {
+        list: () => listArchives(fileSystem, directories.archive),
+        readLines: (archive) => readArchivedLines(fileSystem, join(directories.archive, archive)),
+        readEvents: (archive, seqs) => readArchivedEvents(fileSystem, join(directories.archive, archive), seqs),
+      },
+    })
+    opened.unshift(index)
+    return { ...jsonl, ...openRetention({ fileSystem, checker, jsonl, index, directories }), index, close: closeAll }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}

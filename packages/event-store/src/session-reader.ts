@@ -1,0 +1,106 @@
+import { isAscii } from 'node:buffer'
+import type { ChainChecker } from './chain.ts'
+import { corrupt, describeDamage } from './damage.ts'
+import type { OpenFile } from './file-system.ts'
+import { type Line, parseLine, statedSeq } from './line.ts'
+import { type FileSpan, readBytes, readSpans } from './span.ts'
+
+/** A line by its seq and by where it starts. */
+export type SeqPlace = { seq: number; offset: number }
+
+/** Lines in order, where in the file each one starts, and where the last one ends. */
+export type LineBatch = { lines: Line[]; starts: number[]; end: number }
+
+/** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
+export async function* readVerified(
+  file: OpenFile,
+  path: string,
+  checker: ChainChecker,
+  { seq: firstSeq, offset, to }: SeqPlace & { to: number },
+): AsyncGenerator<LineBatch> {
+  let seq = firstSeq
+  for await (const span of readSpans(file, { from: offset, to })) {
+    const checking = checker.check({ ...span, seq })
+    const batch = parseLines(span)
+    const { lines, badAt } = await checking
+    if (badAt !== undefined) {
+      if (lines > 0) yield { ...headOf(batch, lines), end: span.offset + badAt - span.start }
+      throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
+    }
+    seq += lines
+    yield batch
+  }
+}
+
+/** The first lines of a batch. */
+function headOf({ lines, starts }: LineBatch, count: number): Omit<LineBatch, 'end'> {
+  return { lines: lines.slice(0, count), starts: starts.slice(0, count) }
+}
+
+/** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
+export async function findSeq(file: OpenFile, size: number, seq: number): Promise<SeqPlace> {
+  let low: SeqPlace = { seq: 0, offset: 0 }
+  let high = size
+  while (high - low.offset > SCAN) {
+    const middle = low.offset + Math.floor((high - low.offset) / 2)
+    const found = await readSeqAfter(file, middle, high)
+    if (found && found.seq <= seq) low = found
+    else high = middle
+  }
+  return scanToSeq(file, low, size, seq)
+}
+
+/** The lines that hold these bytes somewhere, unchecked. */
+export async function* findLines(file: OpenFile, to: number, wanted: Uint8Array): AsyncGenerator<Line> {
+  for await (const { bytes, start, end } of readSpans(file, { from: 0, to })) {
+    for (let at = bytes.indexOf(wanted, start); at >= 0 && at < end; ) {
+      const newline = bytes.indexOf(10, at)
+      const line = parseLine(bytes.toString('utf8', bytes.lastIndexOf(10, at) + 1, newline))
+      if (line) yield line
+      at = bytes.indexOf(wanted, newline)
+    }
+  }
+}
+
+const SCAN = 128 * 1024
+
+async function readSeqAfter(file: OpenFile, position: number, limit: number): Promise<SeqPlace | undefined> {
+  for (let from = position; from < limit; from += SCAN) {
+    const bytes = await readBytes(file, { from, to: Math.min(limit + 32, from + SCAN + 32) })
+    const newline = bytes.indexOf(10)
+    if (newline < 0 || newline >= SCAN) continue
+    const offset = from + newline + 1
+    const seq = statedSeq(bytes.subarray(newline + 1))
+    return seq === undefined || offset >= limit ? undefined : { seq, offset }
+  }
+  return undefined
+}
+
+async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: number): Promise<SeqPlace> {
+  let { seq } = low
+  if (seq === wanted) return low
+  for await (const { bytes, start, end, offset } of readSpans(file, { from: low.offset, to })) {
+    for (let at = start; at < end; seq += 1) {
+      if (seq === wanted) return { seq, offset: offset + at - start }
+      at = bytes.indexOf(10, at) + 1
+    }
+  }
+  return { seq: wanted, offset: to }
+}
+
+/** Parses the lines of a span up to the first that is not JSON; the chain check says what is wrong with that one. */
+export function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
+  const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
+  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
+  const ascii = isAscii(bytes.subarray(start, end))
+  let at = start
+  while (at < end) {
+    const newline = bytes.indexOf(10, at)
+    const line = parseLine(ascii ? bytes.toString('latin1', at, newline) : bytes.toString('utf8', at, newline))
+    if (!line) break
+    batch.lines.push(line)
+    batch.starts.push(offset + at - start)
+    at = newline + 1
+  }
+  return batch
+}

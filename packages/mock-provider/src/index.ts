@@ -1,0 +1,6 @@
+export { type ApiRequest, type Block, type DialectName, Violation } from './api-request.ts'
+export { checkRequest } from './check-request.ts'
+export type { MockProvider, MockProviderOptions, SeenRequest } from './mock-provider.ts'
+export { openMockProvider } from './mock-provider.ts'
+export { Conversation, Fault, Playbook, parsePlaybook, ReplyPart, ScriptedCall, TextPattern, Turn } from './playbook.ts'
+export { recordConversation } from './recording.ts'

@@ -1,0 +1,121 @@
+import { walkEventsToMessages } from './conversation.ts'
+import { findPricing, type PricingOverrides, priceOf } from './pricing.ts'
+import type { ApiCall, ProviderAdapter, ProviderResponse, ToolUse } from './provider-adapter.ts'
+
+/** What a provider has to say for itself; all other hooks follow from it. */
+export type AdapterCore = Pick<
+  ProviderAdapter,
+  | 'name'
+  | 'prepareTools'
+  | 'callAPI'
+  | 'addAssistantMessage'
+  | 'buildToolResultsMessage'
+  | 'buildImplicitYieldMessage'
+  | 'close'
+> &
+  Partial<Pick<ProviderAdapter, 'countTokens' | 'getOuterRetryDelayMs' | 'buildResult' | 'getContextWindow'>>
+
+export type AdapterOptions = {
+  /** How the price table calls the provider. */
+  priceProvider: string
+  pricing?: PricingOverrides | undefined
+  contextWindow?: number | undefined
+}
+
+const fallbackContextWindow = 128_000
+
+/** Completes an adapter with the hooks that are the same for every provider. */
+export function completeAdapter(
+  core: AdapterCore,
+  { priceProvider, pricing, contextWindow }: AdapterOptions,
+): ProviderAdapter {
+  const known = new Map<string, ReturnType<typeof findPricing>>()
+  const getModelPricing = (model: string) => {
+    const found = known.get(model) ?? findPricing(model, priceProvider, pricing)
+    known.set(model, found)
+    return found
+  }
+  return {
+    getModelPricing,
+    getContextWindow: async (model) =>
+      contextWindow ?? (await getModelPricing(model))?.contextWindow ?? fallbackContextWindow,
+    convertEventsToMessages: (events) => walkEventsToMessages(events, core),
+    getResponseText: (response) => response.text,
+    getToolUses: (response) => response.calls,
+    getTokenUsage: (response) => response.usage,
+    getStopReason: (response) => response.stopReason,
+    supportsTokenCounting: core.countTokens !== undefined,
+    countTokens: () => Promise.reject(new Error(`${core.name} cannot count tokens`)),
+    buildResponseEvents,
+    computeCost: priceOf,
+    ...core,
+  }
+}
+
+function buildResponseEvents(response: ProviderResponse): ReturnType<ProviderAdapter['buildResponseEvents']> {
+  const { text, provider, calls } = response
+  const spoken = text !== '' || provider !== undefined
+  return [
+    ...(spoken ? [{ type: 'assistant_text' as const, text, ...(provider !== undefined && { provider }) }] : []),
+    ...calls.map((call) => ({ type: 'tool_call' as const, ...call })),
+  ]
+}
+
+/** Tool arguments as the model wrote them; what is not a JSON object is kept to be shown to it again. */
+export function readArguments(callId: string, name: string, written: string): ToolUse {
+  try {
+    const input: unknown = written.trim() === '' ? {} : JSON.parse(written)
+    if (typeof input === 'object' && input !== null && !Array.isArray(input))
+      return { callId, name, input: input as Record<string, unknown> }
+  } catch {}
+  return { callId, name, input: {}, invalidInput: written }
+}
+
+/**
+ * Runs one request under a signal of its own: SDKs add a listener for every request, and an agent's signal lives
+ * as long as the agent.
+ */
+export async function* withOwnSignal<Item, Result>(
+  call: ApiCall,
+  request: (signal: AbortSignal) => AsyncGenerator<Item, Result>,
+): AsyncGenerator<Item, Result> {
+  const controller = new AbortController()
+  const abort = () => controller.abort(call.signal.reason)
+  call.signal.addEventListener('abort', abort)
+  if (call.signal.aborted) abort()
+  let whole = false
+  try {
+    const result = yield* request(controller.signal)
+    whole = true
+    return result
+  } finally {
+    call.signal.removeEventListener('abort', abort)
+    // Whoever took the answer left in the middle of it, and it must not go on alone.
+    if (!whole) controller.abort()
+  }
+}
+
+/** The start of a request body, up to and including the bracket that opens the list of messages. */
+export function openBody(fields: object, list: string): Uint8Array {
+  const text = JSON.stringify({ ...fields, [list]: [] })
+  return Buffer.from(text.slice(0, -']}'.length))
+}
+
+/** The end of a request body: the messages that are new, and what comes after the list. */
+export function closeBody(open: string, fields: object): Uint8Array {
+  return Buffer.from(`${open}],${JSON.stringify(fields).slice(1)}`)
+}
+
+/**
+ * What makes the SDKs hand these bytes to our own `fetch` as they are. They would take a single buffer as `body`,
+ * but then the whole history would be copied for every request.
+ */
+export function rawBody(
+  chunks: Uint8Array[],
+  signal: AbortSignal,
+): { fetchOptions: object; signal: AbortSignal; headers: Record<string, string> } {
+  return { fetchOptions: { body: chunks }, signal, headers: { 'content-type': 'application/json' } }
+}
+
+/** What stands for a result or a message that says nothing: providers refuse empty text. */
+export const nothing = '(no output)'

@@ -1,0 +1,226 @@
+import { openMockProvider } from '@matrix/mock-provider'
+import { queueMessage } from '@matrix/protocol'
+import { describe, expect, test } from 'vitest'
+import { dialects, done, echo, echoes, session, tell } from '../test/story.ts'
+import { createMessageQueue } from './message-queue.ts'
+import { type ToolDefinition, textResult } from './tools.ts'
+
+const picture = { mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
+
+describe.each(dialects)('through %s', (dialect) => {
+  test('thinking is sent back exactly as it came, also after a restart', async () => {
+    const mock = await openMockProvider({
+      turns: [
+        { thinking: 'I should look.', text: 'Looking.', ...echoes('one') },
+        { thinking: 'Good.', text: 'Here it is.' },
+        { ...done },
+      ],
+    })
+    const says = ['Look']
+    const first = await tell({ dialect, mock, keepMock: true, says, tools: [echo] })
+    await tell({
+      dialect,
+      mock,
+      tools: [echo],
+      events: session(says, first.durable),
+      onIdle: (queue) => queue.enqueue(queueMessage.user({ id: 'm9', text: 'Thanks' })),
+    })
+
+    const kept = mock.requests.at(-1)?.body.includes('mock:')
+    expect(kept).toBe(dialect !== 'openai-chat')
+  })
+
+  test('an answer whose pieces come in any order is sent back in that order', async () => {
+    await tell({
+      dialect,
+      says: ['Go'],
+      tools: [echo],
+      turns: [
+        {
+          parts: [
+            { thinking: 'First.' },
+            { text: 'One ' },
+            { thinking: 'Then.' },
+            { text: 'two.' },
+            { toolCall: { name: echo.name, input: { text: 'x' } } },
+          ],
+        },
+        { assert: { toolResults: ['x'] }, ...done },
+      ],
+    })
+  })
+
+  test('pictures in messages and in results reach the model', async () => {
+    const queue = createMessageQueue([queueMessage.user({ id: 'm1', text: 'What is this?', images: [picture] })])
+    const camera: ToolDefinition = {
+      ...echo,
+      handler: () => ({ content: [{ type: 'image', ...picture }], isError: false }),
+    }
+    const { mock } = await tell({
+      dialect,
+      queue,
+      tools: [camera],
+      turns: [{ assert: { images: 1 }, ...echoes('look') }, done],
+    })
+
+    expect(mock.requests[1]?.body.split(picture.data)).toHaveLength(3)
+  })
+
+  test('arguments in fragments of one character are put together', async () => {
+    await tell({
+      dialect,
+      says: ['Go'],
+      tools: [echo],
+      turns: [
+        { ...echoes('ünïcödé 👍'), chunkSize: 1 },
+        { assert: { toolResults: ['ünïcödé 👍'] }, ...done },
+      ],
+    })
+  })
+
+  test.each([['{"text": "cut o'], ['[1, 2]'], ['"text"']])(
+    'arguments that are no JSON object (%s) are shown to the model and not run',
+    async (rawInput) => {
+      let runs = 0
+      const counting: ToolDefinition = {
+        ...echo,
+        handler: () => {
+          runs += 1
+          return textResult('')
+        },
+      }
+      await tell({
+        dialect,
+        says: ['Go'],
+        tools: [counting],
+        turns: [{ toolCalls: [{ name: echo.name, rawInput }] }, { assert: { toolResults: [rawInput] }, ...done }],
+      })
+
+      expect(runs).toBe(0)
+    },
+  )
+
+  test('a refusal parks the agent with an error, and a new message lets it go on', async () => {
+    const { durable } = await tell({
+      dialect,
+      says: ['Do harm'],
+      turns: [{ refusal: 'I cannot help with that.' }, { assert: { userText: 'Do good' }, ...done }],
+      onIdle: (queue) => queue.enqueue(queueMessage.user({ id: 'm2', text: 'Do good' })),
+    })
+
+    expect(durable.find((event) => event.type === 'error')).toMatchObject({ code: 'PROVIDER_REFUSED' })
+  })
+
+  test('an answer that was cut at the output limit goes on, and a cut call is not run', async () => {
+    await tell({
+      dialect,
+      says: ['Write a book'],
+      tools: [echo],
+      turns: [
+        { text: 'It was a dark', stopReason: 'max_tokens' },
+        {
+          assert: { userText: 'cut at the output limit' },
+          toolCalls: [{ name: echo.name, rawInput: '{"text": "and storm' }],
+          stopReason: 'max_tokens',
+        },
+        { assert: { toolResults: ['not a JSON object'] }, ...done },
+      ],
+    })
+  })
+
+  test('an empty answer leaves nothing behind and parks the agent', async () => {
+    await tell({
+      dialect,
+      says: ['Hello'],
+      turns: [
+        { text: '', stopReason: 'end_turn', parts: [] },
+        { assert: { userText: ['Hello', 'Are you there?'] }, ...done },
+      ],
+      onIdle: (queue) => queue.enqueue(queueMessage.user({ id: 'm2', text: 'Are you there?' })),
+    })
+  })
+
+  test('a tool that says nothing, fails or does not exist gives the model something to read', async () => {
+    const failing: ToolDefinition = {
+      ...echo,
+      handler: ({ text }) => {
+        if (text === 'fail') throw new Error('disk on fire')
+        return textResult('')
+      },
+    }
+    await tell({
+      dialect,
+      says: ['Go'],
+      tools: [failing],
+      turns: [
+        {
+          toolCalls: [
+            { name: echo.name, input: { text: 'fail' } },
+            { name: echo.name, input: {} },
+            { name: 'unknown', input: {} },
+          ],
+        },
+        {
+          assert: {
+            toolResults: ['disk on fire', '(no output)', /There is no tool unknown\. Available: mcp__mxd__yield/],
+          },
+          ...done,
+        },
+      ],
+    })
+  })
+
+  test('a hundred calls in one turn are all answered, and what was sent before is still found in the cache', async () => {
+    const texts = Array.from({ length: 100 }, (_, index) => `call ${index}`)
+    await tell({
+      dialect,
+      says: [`Go. ${'Read this first. '.repeat(200)}`],
+      tools: [echo],
+      turns: [
+        echoes('one'),
+        { assert: { cachedShare: 0.7 }, ...echoes(...texts) },
+        { assert: { cachedShare: 0.1, toolResults: texts }, ...echoes('last') },
+        { assert: { cachedShare: 0.9 }, ...done },
+      ],
+    })
+  })
+})
+
+test('a tool call without an id or an index, as some imitations send it, is still one call', async () => {
+  const { createServer } = await import('node:http')
+  const { createOpenaiChatAdapter } = await import('./openai-chat-adapter.ts')
+  const delta = (tool_calls: object[]) =>
+    `data: ${JSON.stringify({ id: 'x1', model: 'm', choices: [{ index: 0, delta: { tool_calls } }] })}\n\n`
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(delta([{ function: { name: 'a', arguments: '{"n":1}' } }]))
+    response.write(delta([{ id: 'second', index: 0, function: { name: 'b', arguments: '{}' } }]))
+    response.end(
+      `data: ${JSON.stringify({ id: 'x1', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const adapter = createOpenaiChatAdapter({
+    openaiBaseUrl: `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`,
+  })
+  const stream = adapter.callAPI({
+    model: 'm',
+    prepared: adapter.prepareTools([], ''),
+    messages: { closed: Buffer.alloc(0), userEnd: 0, open: '{"role":"user","content":"hi"}' },
+    maxOutputTokens: 10,
+    sessionId: 's',
+    signal: new AbortController().signal,
+  })
+  const step = await stream.next()
+  adapter.close()
+  server.close()
+
+  expect(step.value).toMatchObject({
+    calls: [
+      { callId: 'x1-0', name: 'a', input: { n: 1 } },
+      { callId: 'second', name: 'b', input: {} },
+    ],
+    stopReason: 'tool_use',
+    usage: { inputTokens: expect.any(Number) },
+  })
+})

@@ -1,0 +1,123 @@
+import { type ApiRequest, checkRequest, openMockProvider } from '@matrix/mock-provider'
+import { type DurableEvent, queueMessage } from '@matrix/protocol'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { histories, type Step } from '../test/history.ts'
+import { createAdapter, type Dialect, dialects } from '../test/story.ts'
+import { type Conversation, findOrphanedToolCalls, openConversation, walkEventsToMessages } from './conversation.ts'
+import type { ProviderAdapter } from './provider-adapter.ts'
+
+const mock = await openMockProvider()
+await mock.close()
+const adapters = Object.fromEntries(dialects.map((dialect) => [dialect, createAdapter(dialect, mock)])) as Record<
+  Dialect,
+  ProviderAdapter
+>
+const numRuns = Number(process.env.MATRIX_PROPERTY_RUNS ?? 300)
+
+describe.each(dialects)('as %s', (dialect) => {
+  const adapter = adapters[dialect]
+
+  test('a replayed conversation is the live one byte for byte, whenever and however often the model was asked', () => {
+    fc.assert(
+      fc.property(histories(dialect), (steps) => {
+        const live = openConversation(adapter)
+        for (const step of steps) step === 'request' ? live.messages() : live.apply(step)
+        const stored: DurableEvent[] = JSON.parse(JSON.stringify(steps.filter((step) => step !== 'request')))
+        const replayed = openConversation(adapter)
+        for (const event of stored) replayed.apply(event)
+
+        expect(bytes(replayed)).toBe(bytes(live))
+        expect(walkEventsToMessages(stored, adapter)).toEqual(live.list())
+        expect(replayed.awaitsModel()).toBe(live.awaitsModel())
+      }),
+      { numRuns },
+    )
+  }, 600_000)
+
+  test('every request is one that the provider accepts, and extends the one before until a compaction', () => {
+    fc.assert(
+      fc.property(histories(dialect), (steps) => {
+        let before: ApiRequest | undefined
+        const live = openConversation(adapter)
+        for (const step of steps) {
+          if (step !== 'request') live.apply(step)
+          // The loop never asks while a call is without a result.
+          if (step === 'request' && live.pendingCalls().length === 0 && live.messages().open !== '')
+            before = checkRequest(dialect, body(live, adapter), before)
+          if (isMarker(step)) before = undefined
+        }
+      }),
+      { numRuns },
+    )
+  }, 600_000)
+
+  test('old tool names are read as the new ones', () => {
+    const list = walkEventsToMessages([consumedMessage('Go'), toolCall('c1', 'bash'), completed], adapter).join()
+
+    expect(list).toContain('"mcp__mxd__bash"')
+  })
+
+  test('after a fork the child knows that it is the child, and the parent does not hear of it', () => {
+    const parent = [consumedMessage('Go'), toolCall('c1', 'mcp__mxd__fork_task_context'), completed]
+    const marker: DurableEvent = {
+      type: 'fork_marker',
+      ...stamp,
+      sourceTaskId: 't0',
+      title: 'Printer',
+      description: 'Print it.',
+      worktreePath: '/w/printer',
+    }
+    const child = walkEventsToMessages([...parent, marker, consumedMessage('Start', 'm2')].flat(), adapter).join()
+
+    expect(child).toContain('You are the CHILD.')
+    expect(child).toContain(
+      'You are now the agent of the task \\"Printer\\".\\nYour working directory: /w/printer\\nPrint it.',
+    )
+    expect(walkEventsToMessages(parent, adapter).join()).not.toContain('CHILD')
+  })
+})
+
+test('calls without a result are found, and only they', () => {
+  const result: DurableEvent = { type: 'tool_result', ...stamp, callId: 'c1', content: [], isError: false }
+
+  expect(findOrphanedToolCalls([toolCall('c1', 'a'), toolCall('c2', 'b'), result]).map((call) => call.callId)).toEqual([
+    'c2',
+  ])
+  expect(findOrphanedToolCalls([toolCall('c1', 'a'), { type: 'compact_marker', ...stamp, checkpoint: '' }])).toEqual([])
+})
+
+const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
+const completed: DurableEvent = {
+  type: 'turn_completed',
+  ...stamp,
+  model: 'm',
+  stopReason: 'tool_use',
+  usage,
+  costUsd: 0,
+}
+
+function toolCall(callId: string, name: string): DurableEvent {
+  return { type: 'tool_call', ...stamp, callId, name, input: {} }
+}
+
+function consumedMessage(text: string, id = 'm1'): DurableEvent {
+  return { type: 'message', ...stamp, message: queueMessage.user({ id, text }) }
+}
+
+function bytes(conversation: Conversation): string {
+  const { closed, open, userEnd } = conversation.messages()
+  return `${Buffer.from(closed).toString('utf8')}|${open}|${userEnd}`
+}
+
+function body(conversation: Conversation, adapter: ProviderAdapter): Record<string, unknown> {
+  const { closed, open } = conversation.messages()
+  return JSON.parse(
+    `${Buffer.from(adapter.prepareTools([], 'System'))}${Buffer.from(closed)}${open}],"model":"m","max_tokens":1}`,
+  )
+}
+
+function isMarker(step: Step): boolean {
+  return step !== 'request' && step.type === 'compact_marker'
+}

@@ -1,0 +1,160 @@
+import * as http from 'node:http'
+import * as https from 'node:https'
+
+export type HttpFetch = {
+  /** What the official SDKs accept as their `fetch`; it knows exactly what they use of it. */
+  fetch: typeof globalThis.fetch
+  /** Ends idle connections. */
+  close(): void
+}
+
+/**
+ * A fetch over node:http with connections that stay open. The global one spends more on a request than everything
+ * else in a turn together.
+ */
+export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: number } = {}): HttpFetch {
+  const agents = {
+    'http:': new http.Agent({ keepAlive: true, scheduling: 'lifo' }),
+    'https:': new https.Agent({ keepAlive: true, scheduling: 'lifo' }),
+  }
+
+  function send(url: URL, init: RequestInit): Promise<Response> {
+    const secure = url.protocol === 'https:'
+    const body = toChunks(init.body)
+    const length = body.reduce((sum, chunk) => sum + chunk.length, 0)
+    return new Promise((resolve, reject) => {
+      const request = (secure ? https : http).request(url, {
+        method: init.method ?? 'GET',
+        agent: agents[secure ? 'https:' : 'http:'],
+        headers: {
+          ...Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
+          'content-length': length,
+        },
+        timeout: idleTimeoutMs,
+      })
+      const abort = () => request.destroy(abortError())
+      const release = () => init.signal?.removeEventListener('abort', abort)
+      init.signal?.addEventListener('abort', abort)
+      request.once('close', release)
+      request.once('timeout', () => request.destroy(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
+      request.once('response', (response) => resolve(toResponse(response, url.href)))
+      request.on('error', (error) => {
+        // The other side closed an idle connection just as it was used again; nothing was received.
+        const stale = request.reusedSocket && 'code' in error && error.code === 'ECONNRESET' && !init.signal?.aborted
+        if (stale) send(url, init).then(resolve, reject)
+        else reject(error)
+      })
+      if (init.signal?.aborted) abort()
+      request.cork()
+      for (const chunk of body) request.write(chunk)
+      request.end()
+    })
+  }
+
+  return {
+    fetch: (input, init = {}) => send(new URL(input instanceof Request ? input.url : input), init),
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  }
+}
+
+/** Adapters give the pieces of a body as a list, which no other fetch would accept. */
+function toChunks(body: RequestInit['body'] | Uint8Array[]): Uint8Array[] {
+  if (body === null || body === undefined) return []
+  if (Array.isArray(body)) return body
+  if (typeof body === 'string') return [Buffer.from(body)]
+  if (ArrayBuffer.isView(body)) return [new Uint8Array(body.buffer, body.byteOffset, body.byteLength)]
+  throw new TypeError('A request body is text or bytes')
+}
+
+function abortError(): Error {
+  return new DOMException('This operation was aborted', 'AbortError')
+}
+
+/** The part of a Response that the SDKs read. */
+function toResponse(message: http.IncomingMessage, url: string): Response {
+  const status = message.statusCode ?? 0
+  const body = bodyOf(message)
+  const text = async () => {
+    const chunks: Buffer[] = []
+    for await (const chunk of body) chunks.push(chunk)
+    return Buffer.concat(chunks).toString('utf8')
+  }
+  const response = {
+    ok: status >= 200 && status < 300,
+    status,
+    statusText: message.statusMessage ?? '',
+    headers: new Headers(headerPairs(message)),
+    url,
+    body,
+    text,
+    json: async () => JSON.parse(await text()),
+  }
+  return response as unknown as Response
+}
+
+function headerPairs(message: http.IncomingMessage): [string, string][] {
+  return Object.entries(message.headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+  )
+}
+
+const pauseAboveBytes = 1024 * 1024
+
+/** The chunks of a response as they arrive; leaving early ends the connection. */
+function bodyOf(message: http.IncomingMessage): AsyncIterableIterator<Buffer> {
+  const chunks: Buffer[] = []
+  let waiting: { resolve(result: IteratorResult<Buffer>): void; reject(error: Error): void } | undefined
+  let buffered = 0
+  let failure: Error | undefined
+  let ended = false
+
+  message.on('data', (chunk: Buffer) => {
+    if (waiting) return settle((waiter) => waiter.resolve({ value: chunk, done: false }))
+    chunks.push(chunk)
+    buffered += chunk.length
+    if (buffered > pauseAboveBytes) message.pause()
+  })
+  message.once('end', () => finish())
+  message.once('error', (error) => finish(error))
+  message.once('close', () =>
+    finish(message.complete ? undefined : new Error('The connection ended in the middle of the answer')),
+  )
+
+  function settle(how: (waiter: NonNullable<typeof waiting>) => void): void {
+    const waiter = waiting
+    waiting = undefined
+    if (waiter) how(waiter)
+  }
+
+  function finish(error?: Error): void {
+    if (ended) return
+    ended = true
+    failure = error
+    settle((waiter) => (error ? waiter.reject(error) : waiter.resolve({ value: undefined, done: true })))
+  }
+
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next() {
+      const chunk = chunks.shift()
+      if (chunk) {
+        buffered -= chunk.length
+        if (message.isPaused() && buffered < pauseAboveBytes / 2) message.resume()
+        return Promise.resolve({ value: chunk, done: false })
+      }
+      if (failure) return Promise.reject(failure)
+      if (ended) return Promise.resolve({ value: undefined, done: true })
+      return new Promise((resolve, reject) => {
+        waiting = { resolve, reject }
+      })
+    },
+    return() {
+      if (!message.complete) message.destroy()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import type { Event } from '@matrix/protocol'
+import { compactWhenFull } from './compaction.ts'
+import type { MessageQueue } from './message-queue.ts'
+import type { ProviderAdapter } from './provider-adapter.ts'
+import type { AgentRequest, AgentResult, Run } from './run.ts'
+import { startRun } from './start.ts'
+import { callTools } from './tool-calls.ts'
+import { takeTurn } from './turn.ts'
+import { takeMessages, waitForMessages } from './waiting.ts'
+
+/**
+ * Drives one agent until it is done or interrupted, and yields everything that happens on the way. An event is a
+ * fact when the next one is asked for: whoever stores events stores them first, so that a call is on disk before
+ * its tool runs.
+ */
+export async function* runProviderLoop(
+  adapter: ProviderAdapter,
+  request: AgentRequest,
+  sessionId: string,
+  queue: MessageQueue,
+): AsyncGenerator<Event, AgentResult> {
+  const run = yield* startRun(adapter, request, sessionId, queue)
+
+  while (!run.exit) {
+    yield* compactWhenFull(run)
+    if (run.exit) break
+
+    // Silence is a pause, never an end: only `done` or an interrupt ends an agent.
+    if (!run.conversation.awaitsModel()) {
+      yield* waitForMessages(run)
+      continue
+    }
+
+    const turn = yield* takeTurn(run)
+    if (!turn) continue
+    yield* callTools(run, run.route.adapter.getToolUses(turn))
+
+    // What arrived while tools ran is heard before the next turn.
+    if (!run.exit && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
+  }
+
+  return buildResult(run)
+}
+
+function buildResult(run: Run): AgentResult {
+  const exit = run.exit ?? { exitReason: 'interrupted' as const, output: '' }
+  const result = { ...exit, costUsd: run.costUsd, turns: run.turns }
+  return run.route.adapter.buildResult?.(result) ?? result
+}

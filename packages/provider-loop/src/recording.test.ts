@@ -1,0 +1,44 @@
+import { openMockProvider, parsePlaybook, recordConversation, type Turn } from '@matrix/mock-provider'
+import { queueMessage } from '@matrix/protocol'
+import { expect, test } from 'vitest'
+import { dialects, done, echo, echoes, tell } from '../test/story.ts'
+import { checkpointSections } from './compaction.ts'
+import { createMessageQueue } from './message-queue.ts'
+
+const story: Turn[] = [
+  { thinking: 'Let me see.', text: 'Looking.', ...echoes('one', 'two'), faults: [{ kind: 'cut', afterEvents: 6 }] },
+  { parts: [{ text: 'A' }, { thinking: 'B' }, { text: 'C' }, { toolCall: { name: echo.name, rawInput: '{"cut' } }] },
+  { text: `<summary>${checkpointSections.join('\n')}</summary>` },
+  { fresh: true, text: 'Ready.' },
+  done,
+]
+
+test.each(dialects)('a session recorded through %s replays to the same requests, byte for byte', async (dialect) => {
+  const live = await play(story)
+  const playbook = { conversations: [recordConversation(live.durable)] }
+  const replayed = await play(parsePlaybook(JSON.stringify(playbook)).conversations[0]?.turns ?? [])
+
+  // The first of the live requests was cut off and made again.
+  expect(replayed.mock.requests.map(({ body }) => body)).toEqual(live.mock.requests.slice(1).map(({ body }) => body))
+  expect(replayed.durable.map(({ ts: _, ...event }) => event)).toEqual(
+    live.durable
+      .filter((event) => !(event.type === 'turn_completed' && event.stopReason === 'failed'))
+      .map(({ ts: _, ...event }) => event),
+  )
+
+  async function play(turns: Turn[]) {
+    const queue = createMessageQueue()
+    return tell({
+      dialect,
+      queue,
+      mock: await openMockProvider({ turns }),
+      says: ['Go'],
+      tools: [echo],
+      onEvent: (event) => {
+        if (event.type === 'tool_call' && event.invalidInput !== undefined)
+          queue.enqueue(queueMessage.compact({ id: 'c1' }))
+      },
+      onIdle: () => queue.enqueue(queueMessage.user({ id: 'm2', text: 'Finish' })),
+    })
+  }
+})

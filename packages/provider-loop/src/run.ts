@@ -1,0 +1,163 @@
+import type { DurableEvent, Event, ToolSpec } from '@matrix/protocol'
+import { type BudgetPort, createBudget } from './budget.ts'
+import { type Conversation, openConversation } from './conversation.ts'
+import { defaultRetry, type RetryPolicy } from './failure.ts'
+import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts'
+import type { MessageQueue } from './message-queue.ts'
+import { type Ports, systemPorts } from './ports.ts'
+import type { ModelPricing } from './pricing.ts'
+import type { ProviderAdapter } from './provider-adapter.ts'
+import type { ToolDefinition, ToolHandlers } from './tools.ts'
+
+export type ExitReason = 'done_passed' | 'done_failed' | 'interrupted'
+
+export type AgentResult = { exitReason: ExitReason; output: string; costUsd: number; turns: number }
+
+/** Limits of one run, from start or resume to its end. */
+export type RunLimits = { maxTurns?: number; maxTokens?: number; maxDurationMs?: number }
+
+/** Where a turn can be asked for: an API with its key, and a model there. */
+export type Route = { adapter: ProviderAdapter; model: string }
+
+export type AgentRequest = {
+  taskId: string
+  model: string
+  systemPrompt: string
+  tools: ToolDefinition[]
+  /** What the session holds since its last compaction, oldest first. */
+  events?: Iterable<DurableEvent>
+  signal: AbortSignal
+  /** Where to go on when the first provider cannot. */
+  fallbacks?: Route[]
+  maxOutputTokens?: number
+  budget?: BudgetPort
+  limits?: RunLimits
+  retry?: Partial<RetryPolicy>
+  /** Memory and working directory as they are now, for the start of a compacted conversation. */
+  readMemory?: () => Promise<string> | string
+  ports?: Ports
+}
+
+/** Everything one run of the loop knows. Its steps change it; nobody else sees it. */
+export type Run = {
+  taskId: string
+  sessionId: string
+  signal: AbortSignal
+  ports: Ports
+  queue: MessageQueue
+  handlers: ToolHandlers
+  budget: BudgetPort
+  limits: RunLimits
+  retry: RetryPolicy
+  readMemory: () => Promise<string> | string
+  maxOutputTokens: number
+
+  routes: Route[]
+  route: Route
+  conversation: Conversation
+  /** Kept to rebuild the conversation for another provider. */
+  events: DurableEvent[]
+  prepared: Uint8Array
+  pricing: ModelPricing | undefined
+  contextWindow: number
+
+  breaker: LoopBreaker
+  /** A compaction that was asked for; an agent that was `idle` then waits again afterwards. */
+  compact: { reason: 'manual' | 'threshold'; idle: boolean } | undefined
+  /** The loop breaker has stopped the agent; only somebody else's words let it go on. */
+  stuck: boolean
+  /** Messages that were stored before this part of the session began have to be stored in it again. */
+  redeliver: boolean
+  exit: Pick<AgentResult, 'exitReason' | 'output'> | undefined
+  costUsd: number
+  turns: number
+  tokens: number
+  startedAt: number
+  lastStamp: { at: number; ts: string }
+}
+
+type WithoutStamp<E> = E extends Event ? Omit<E, 'taskId' | 'ts'> : never
+export type UnstampedEvent = WithoutStamp<Event>
+export type UnstampedDurable = WithoutStamp<DurableEvent>
+
+const defaultMaxOutputTokens = 16_000
+
+export function openRun(adapter: ProviderAdapter, request: AgentRequest, sessionId: string, queue: MessageQueue): Run {
+  const route = { adapter, model: request.model }
+  const ports = request.ports ?? systemPorts
+  return {
+    taskId: request.taskId,
+    sessionId,
+    signal: request.signal,
+    ports,
+    queue,
+    handlers: new Map(request.tools.map((tool) => [tool.name, tool])),
+    budget: request.budget ?? createBudget(),
+    limits: request.limits ?? {},
+    retry: { ...defaultRetry, ...request.retry },
+    readMemory: request.readMemory ?? (() => ''),
+    maxOutputTokens: request.maxOutputTokens ?? defaultMaxOutputTokens,
+    routes: [route, ...(request.fallbacks ?? [])],
+    route,
+    conversation: openConversation(adapter),
+    events: [],
+    prepared: new Uint8Array(),
+    pricing: undefined,
+    contextWindow: 0,
+    breaker: createLoopBreaker(),
+    compact: undefined,
+    stuck: false,
+    redeliver: true,
+    exit: undefined,
+    costUsd: 0,
+    turns: 0,
+    tokens: 0,
+    startedAt: ports.now(),
+    lastStamp: { at: Number.NaN, ts: '' },
+  }
+}
+
+export function stamp<E extends UnstampedEvent>(run: Run, event: E): E & { taskId: string; ts: string } {
+  return { ...event, taskId: run.taskId, ts: timestamp(run) }
+}
+
+/** Many events share a millisecond. */
+function timestamp(run: Run): string {
+  const now = run.ports.now()
+  if (now !== run.lastStamp.at) run.lastStamp = { at: now, ts: new Date(now).toISOString() }
+  return run.lastStamp.ts
+}
+
+/** Makes an event part of the conversation. It is a fact once the caller has taken it and asks for the next. */
+export function record<E extends UnstampedDurable>(run: Run, event: E): E & DurableEvent {
+  const stamped = stamp(run, event) as E & DurableEvent
+  applyEvent(run, stamped)
+  return stamped
+}
+
+export function applyEvent(run: Run, event: DurableEvent): void {
+  run.conversation.apply(event)
+  if (event.type === 'compact_marker') run.events = []
+  if (run.routes.length > 1) run.events.push(event)
+}
+
+/** Takes up a route: its prices, its window, and the conversation in its words. */
+export async function takeRoute(
+  run: Run,
+  route: Route,
+  frozen: { tools: ToolSpec[]; systemPrompt: string },
+): Promise<void> {
+  const { adapter, model } = route
+  run.prepared = adapter.prepareTools(frozen.tools, frozen.systemPrompt)
+  run.pricing = await adapter.getModelPricing(model)
+  run.contextWindow = await adapter.getContextWindow(model)
+  if (adapter !== run.route.adapter) {
+    run.conversation = openConversation(adapter)
+    for (const event of run.events) run.conversation.apply(event)
+  }
+  run.route = route
+}
+
+export function interrupt(run: Run, output: string): void {
+  run.exit ??= { exitReason: 'interrupted', output }
+}

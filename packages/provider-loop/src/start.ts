@@ -1,0 +1,78 @@
+import { type DurableEvent, type Event, loopTools, type ToolSpec } from '@matrix/protocol'
+import { interruptedText } from './conversation.ts'
+import type { MessageQueue } from './message-queue.ts'
+import type { ProviderAdapter } from './provider-adapter.ts'
+import { type AgentRequest, applyEvent, openRun, type Route, type Run, record, takeRoute } from './run.ts'
+import { takeMessages } from './waiting.ts'
+
+type SessionConfig = Extract<DurableEvent, { type: 'session_config' }>
+
+/** Brings the conversation back to where the session left it, or begins one. */
+export async function* startRun(
+  adapter: ProviderAdapter,
+  request: AgentRequest,
+  sessionId: string,
+  queue: MessageQueue,
+): AsyncGenerator<Event, Run> {
+  const run = openRun(adapter, request, sessionId, queue)
+  const events = [...(request.events ?? [])]
+  const frozen = events.findLast((event): event is SessionConfig => event.type === 'session_config')
+  const route = findRoute(run.routes, frozen)
+  const settings = frozen ?? { systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) }
+
+  await takeRoute(run, route ?? { adapter, model: request.model }, settings)
+  for (const event of events) applyEvent(run, event)
+  if (!frozen || !route) yield record(run, configOf(run.route, settings))
+
+  yield* dropPartialTurn(run)
+  yield* closeOrphans(run)
+  const unfinished = run.conversation.unfinishedCompaction()
+  if (unfinished) run.compact = { reason: unfinished.reason, idle: false }
+  if (run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
+  return run
+}
+
+/** The session's own model, as long as it can still be reached. */
+function findRoute(routes: Route[], frozen: SessionConfig | undefined): Route | undefined {
+  if (!frozen) return routes[0]
+  const exact = routes.find(({ adapter, model }) => adapter.name === frozen.provider && model === frozen.model)
+  if (exact) return exact
+  const same = routes.find(({ adapter }) => adapter.name === frozen.provider)
+  return same && { adapter: same.adapter, model: frozen.model }
+}
+
+export function configOf(
+  { adapter, model }: Route,
+  { systemPrompt, tools }: { systemPrompt: string; tools: ToolSpec[] },
+) {
+  return { type: 'session_config' as const, provider: adapter.name, model, systemPrompt, tools }
+}
+
+function toSpec({ name, description, inputSchema }: ToolSpec): ToolSpec {
+  return { name, description, inputSchema }
+}
+
+const waitingTools: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])
+
+/** An answer of which only the beginning was stored is as good as none; the model is asked again. */
+function* dropPartialTurn(run: Run): Generator<Event> {
+  if (!run.conversation.hasPartialTurn()) return
+  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  yield record(run, { type: 'turn_completed', model: run.route.model, stopReason: 'failed', usage, costUsd: 0 })
+}
+
+/**
+ * Calls that a crash left without a result get one that says so. An agent that had only been waiting goes on
+ * waiting: its call stays open, and no model is asked.
+ */
+function* closeOrphans(run: Run): Generator<Event> {
+  const pending = run.conversation.pendingCalls()
+  if (pending.every((call) => waitingTools.has(call.name))) return
+  for (const { callId } of pending)
+    yield record(run, {
+      type: 'tool_result',
+      callId,
+      content: [{ type: 'text', text: interruptedText }],
+      isError: true,
+    })
+}

@@ -1,0 +1,74 @@
+import type { Event, QueueMessage } from '@matrix/protocol'
+import { applyEvent, interrupt, type Run, record, stamp } from './run.ts'
+
+/** Parks the agent until somebody speaks: no model call, no timer. Ends it when nobody can speak any more. */
+export async function* waitForMessages(run: Run): AsyncGenerator<Event, void> {
+  const accept = (message: QueueMessage) => !run.stuck || isFromOthers(run, message)
+  if (run.queue.size === 0 || run.stuck) {
+    yield stamp(run, { type: 'agent_idle' })
+    if (!(await run.queue.wait(run.signal, accept)))
+      return interrupt(run, run.signal.aborted ? 'The agent was stopped.' : 'The message queue was closed.')
+    yield stamp(run, { type: 'agent_active' })
+  }
+  const messages = run.queue.drain()
+  const onlyCompact = messages.every((message) => message.source === 'compact')
+  for (const { callId } of run.conversation.pendingCalls())
+    yield record(run, { type: 'tool_result', callId, content: [{ type: 'text', text: wokenText }], isError: false })
+  yield* consume(run, messages)
+  if (run.compact && onlyCompact) run.compact.idle = true
+}
+
+const wokenText = 'You were woken by the messages below.'
+
+/** Takes what arrived meanwhile into the conversation. */
+export function* takeMessages(run: Run): Generator<Event> {
+  yield* consume(run, run.queue.drain())
+}
+
+function* consume(run: Run, drained: QueueMessage[]): Generator<Event> {
+  const messages = drained.filter((message) => !run.conversation.hasConsumed(message.id))
+  if (messages.length === 0) return
+  for (const message of messages) yield* learn(run, message)
+  run.redeliver = false
+  yield record(run, { type: 'messages_consumed', messageIds: messages.map((message) => message.id) })
+
+  if (messages.some((message) => message.source === 'compact')) run.compact = { reason: 'manual', idle: false }
+  if (messages.some((message) => isFromOthers(run, message))) {
+    run.stuck = false
+    run.breaker.reset()
+  } else yield* heedBreaker(run, run.breaker.observeIdleTurn('you woke yourself with a message of your own'))
+}
+
+/**
+ * Whoever sent a message has stored it. One that was stored before this part of the session began is stored in it
+ * again, or a replay would find its id and not its words.
+ */
+function* learn(run: Run, message: QueueMessage): Generator<Event> {
+  if (run.conversation.knows(message.id)) return
+  const event = stamp(run, { type: 'message' as const, message })
+  applyEvent(run, event)
+  if (run.redeliver) yield event
+}
+
+function isFromOthers(run: Run, message: QueueMessage): boolean {
+  return !(message.source === 'task_message' && message.fromTaskId === run.taskId)
+}
+
+/** Tells an agent that goes in circles so, and parks it when that did not help. */
+export function* heedBreaker(run: Run, verdict: ReturnType<Run['breaker']['observeIdleTurn']>): Generator<Event> {
+  if (verdict.kind === 'fine') return
+  if (verdict.kind === 'warn') {
+    yield record(run, {
+      type: 'notice',
+      text: `[Matrix] You are going in circles: ${verdict.what}. Do something else, or say what you need and wait.`,
+    })
+    return
+  }
+  run.stuck = true
+  yield record(run, {
+    type: 'error',
+    code: 'LOOP_DETECTED',
+    message: `The agent was parked because it goes in circles: ${verdict.what}.`,
+    hint: 'Read what the agent repeats, then tell it what to do instead.',
+  })
+}

@@ -1,0 +1,47 @@
+export type { BranchChanges, ChangesOptions, FileChange } from './branch-changes.ts'
+export { checkBranchName, slugify, taskBranch } from './branch-name.ts'
+export { type Disk, type DiskFile, nodeDisk } from './disk.ts'
+export { type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
+export type { Hunk } from './hunks.ts'
+export type { MergeOptions, MergeResult } from './merge.ts'
+export {
+  adoptDefinitions,
+  type DefinitionProblem,
+  type Definitions,
+  openDefinitions,
+  PersistentTask,
+} from './persistent-task.ts'
+export { openRepository, type Repository } from './repository.ts'
+export { type SetupExample, writeSetupExample } from './setup-example.ts'
+export { findSetupHook, type SetupHook } from './setup-hook.ts'
+export type { Snapshot } from './snapshot.ts'
+export {
+  acknowledgeNotice,
+  type Closed,
+  closeTask,
+  createTask,
+  defaultMaxDepth,
+  deleteTask,
+  type Editor,
+  recordTask,
+  reorderTasks,
+  resetTask,
+  type TaskEdit,
+  type TaskFacts,
+  type TaskInput,
+  updateTask,
+} from './task-operations.ts'
+export { createTree, openTree, type Plan, rebuildTree, type TaskTree, type TreeOptions } from './task-tree.ts'
+export type { Notice, TreeChange } from './tree.ts'
+export type { TreeView } from './tree-view.ts'
+export type { CreateOptions, Worktree } from './worktree-creation.ts'
+export type { Removed, RemoveOptions } from './worktree-removal.ts'
+export {
+  type ListedWorktree,
+  openWorktrees,
+  type Recovered,
+  type StaleWorktree,
+  type WorktreeState,
+  type Worktrees,
+  type WorktreesOptions,
+} from './worktrees.ts'

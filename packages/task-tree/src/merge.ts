@@ -1,0 +1,249 @@
+import { join } from 'node:path'
+import { MatrixError, printableLine } from '@matrix/protocol'
+import * as z from 'zod'
+import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
+import type { Disk } from './disk.ts'
+import { removeFile, replaceFile } from './durable-file.ts'
+import { readIdentity } from './identity.ts'
+import { checkOid, type Repository, treeOf } from './repository.ts'
+import { readText } from './worktree-place.ts'
+
+export type MergeOptions = {
+  branch: string
+  baseBranch: string
+  /** `merge` keeps the branch's commits, `squash` makes one commit of them. */
+  how: 'merge' | 'squash'
+  message?: string
+  /** The commit that was looked at. If the branch has moved on since, nothing is merged. */
+  expectedHead?: string
+  /**
+   * The base may be checked out in the user's own folder. Moving it under them would make that folder look changed, so by
+   * default that is refused. Set, the files there are brought along, if no change of the user's is in the way.
+   */
+  updateCheckout?: boolean
+  signal?: AbortSignal
+}
+
+export type MergeResult =
+  | { outcome: 'merged'; commit: string }
+  | { outcome: 'nothing to merge' }
+  | { outcome: 'conflict'; files: string[] }
+
+/** A merge that also changes a checkout, so that a crash in between can be seen. */
+const MergeRecord = z.object({
+  base: z.string(),
+  old: z.string(),
+  new: z.string(),
+  checkout: z.string(),
+  gitDir: z.string(),
+})
+type MergeRecord = z.infer<typeof MergeRecord>
+
+export type MergeWork = { disk: Disk; repository: Repository; recordFile: string; now: () => Date }
+
+/** Merges without a checkout: in memory first, then one move of the base, which happens whole or not at all. */
+export async function mergeBranch(work: MergeWork, options: MergeOptions): Promise<MergeResult> {
+  const { repository } = work
+  const old = await repository.getBranch(options.baseBranch)
+  const head = await repository.getBranch(options.branch)
+  if (options.expectedHead !== undefined && options.expectedHead !== head)
+    throw moved(options.branch, options.expectedHead, head)
+  const mergeBase = await findMergeBase(repository, old, head)
+  if (mergeBase === head) return { outcome: 'nothing to merge' }
+  await refuseForbiddenPaths(repository, mergeBase ?? old, head, options.branch)
+
+  const checkouts = await findCheckouts(repository, options.baseBranch)
+  if (checkouts.length > 0 && !options.updateCheckout) throw checkedOut(options, checkouts)
+  const { tree, conflicts } = await tryMerge(repository, old, head)
+  if (conflicts.length > 0) return { outcome: 'conflict', files: conflicts }
+
+  const commit = await commitMerge(work, options, { tree, old, head })
+  options.signal?.throwIfAborted()
+  const [checkout] = checkouts
+  if (checkout) await moveWithCheckout(work, options.baseBranch, { old, commit, checkout })
+  else await moveBranch(repository, options.baseBranch, old, commit)
+  return { outcome: 'merged', commit }
+}
+
+/** Finishes a merge whose files were brought along but whose branch was not moved before a crash. */
+export async function recoverMerge({
+  disk,
+  repository,
+  recordFile,
+}: MergeWork): Promise<'finished' | 'nothing' | 'unclear'> {
+  const text = await readText(disk, recordFile)
+  if (text === '') return 'nothing'
+  const record = MergeRecord.parse(JSON.parse(text))
+  const current = await repository.findCommit(`refs/heads/${record.base}`)
+  const isThere =
+    current === record.old && (await indexTree(repository, record)) === (await treeOf(repository, record.new))
+  if (isThere) await moveBranch(repository, record.base, record.old, record.new)
+  const isUntouched =
+    current !== record.old || (await indexTree(repository, record)) === (await treeOf(repository, record.old))
+  if (!isThere && !isUntouched) return 'unclear'
+  await removeFile(disk, recordFile)
+  return isThere ? 'finished' : 'nothing'
+}
+
+type Step = { old: string; commit: string; checkout: string }
+
+async function commitMerge(
+  { repository, now }: MergeWork,
+  { how, message, branch, signal }: MergeOptions,
+  { tree, old, head }: { tree: string; old: string; head: string },
+): Promise<string> {
+  const at = now().toISOString()
+  const env = { ...(await readIdentity(repository)), GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
+  const parents = how === 'merge' ? ['-p', old, '-p', head] : ['-p', old]
+  const words = message?.replaceAll('\0', '').trim() || `${how === 'merge' ? 'Merge' : 'Squash'} ${branch}`
+  const { text } = await repository.files(['commit-tree', ...parents, tree], { env, input: `${words}\n`, signal })
+  return checkOid(text())
+}
+
+/** Moves the branch if it still is where it was looked at. */
+async function moveBranch(repository: Repository, branch: string, old: string, commit: string): Promise<void> {
+  const { code, stderr } = await repository.refs(['update-ref', '--stdin'], {
+    input: `update refs/heads/${branch} ${commit} ${old}\n`,
+    codes: [0, 128],
+  })
+  if (code === 0) return
+  const current = await repository.findCommit(`refs/heads/${branch}`)
+  if (current !== old) throw moved(branch, old, current ?? 'gone')
+  throw new MatrixError('GIT_FAILED', `git could not move ${branch}: ${printableLine(stderr.trim())}`)
+}
+
+async function findCheckouts(repository: Repository, branch: string): Promise<string[]> {
+  const { text } = await repository.refs(['worktree', 'list', '--porcelain', '-z'])
+  const entries = text()
+    .split('\0\0')
+    .map((entry) => entry.split('\0'))
+  const holding = entries.filter((lines) => lines.includes(`branch refs/heads/${branch}`) && !lines.includes('bare'))
+  return holding.flatMap((lines) => lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? [])
+}
+
+// Files first, then the branch: a crash in between leaves the merge staged in the checkout, where it can be seen and finished.
+async function moveWithCheckout(work: MergeWork, base: string, { old, commit, checkout }: Step): Promise<void> {
+  const { disk, repository, recordFile } = work
+  const record: MergeRecord = { base, old, new: commit, checkout, gitDir: await gitDirOf(work, checkout) }
+  await refuseUnfinished(disk, record)
+  await refuseFilters(repository, record)
+
+  await replaceFile(disk, recordFile, `${JSON.stringify(record)}\n`)
+  try {
+    await advanceFiles(repository, record, old, commit)
+  } catch (error) {
+    await removeFile(disk, recordFile)
+    throw inTheWay(error, checkout)
+  }
+  try {
+    await moveBranch(repository, base, old, commit)
+  } catch (error) {
+    await advanceFiles(repository, record, commit, old)
+    throw error
+  } finally {
+    await removeFile(disk, recordFile)
+  }
+}
+
+async function gitDirOf({ disk, repository }: MergeWork, checkout: string): Promise<string> {
+  const pointer = /^gitdir: (.+)$/s.exec(await readText(disk, join(checkout, '.git')))?.[1]
+  return pointer?.startsWith(join(repository.gitDir, 'worktrees/')) ? pointer : repository.gitDir
+}
+
+/** Brings index and files from one commit to the other. git refuses where a change of the user's would be overwritten. */
+async function advanceFiles(
+  repository: Repository,
+  { checkout, gitDir }: MergeRecord,
+  from: string,
+  to: string,
+): Promise<void> {
+  const env = { GIT_INDEX_FILE: join(gitDir, 'index') }
+  await repository.files(['update-index', '-q', '--refresh'], { workTree: checkout, env, codes: [0, 1] })
+  await repository.files(['read-tree', '-m', '-u', '--end-of-options', from, to], { workTree: checkout, env })
+}
+
+async function refuseUnfinished(disk: Disk, { checkout, gitDir }: MergeRecord): Promise<void> {
+  const signs = ['MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'rebase-merge', 'rebase-apply', 'index.lock']
+  for (const sign of signs)
+    if ((await disk.kind(join(gitDir, sign))) !== 'missing')
+      throw new MatrixError(
+        'BRANCH_CHECKED_OUT',
+        `Something is unfinished in ${checkout}: ${join(gitDir, sign)} exists`,
+        {
+          hint: 'Finish or abort what git is doing there, then merge again.',
+        },
+      )
+}
+
+// Files that a filter writes (LFS, encryption) need the user's own git, which runs the filter.
+async function refuseFilters(repository: Repository, record: MergeRecord): Promise<void> {
+  const files = await listFiles(repository, record.old, record.new)
+  const input = files.map((file) => `${file.path}\0`).join('')
+  const { text } = await repository.files(['check-attr', '-z', '--stdin', 'filter'], {
+    workTree: record.checkout,
+    input,
+  })
+  const fields = text().split('\0')
+  const filtered = fields.filter(
+    (_, at) => at % 3 === 0 && !['unspecified', 'unset', undefined].includes(fields[at + 2]),
+  )
+  if (filtered.length > 0)
+    throw new MatrixError(
+      'BRANCH_CHECKED_OUT',
+      `${printableLine(filtered[0] ?? '')} goes through a filter in ${record.checkout}`,
+      {
+        hint: `Merge there yourself, so that the filter runs.`,
+      },
+    )
+}
+
+async function indexTree(repository: Repository, { gitDir }: MergeRecord): Promise<string> {
+  const { code, text } = await repository.files(['write-tree'], {
+    env: { GIT_INDEX_FILE: join(gitDir, 'index') },
+    codes: [0, 128],
+  })
+  return code === 0 ? checkOid(text()) : ''
+}
+
+// Names that some file system takes for .git, where configuration and hooks live. git refuses them only at checkout.
+const forbiddenName = /^(\.git|git~\d+)[. ]*$|^\.\.?$/i
+const ignorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+export function isForbiddenPath(path: string): boolean {
+  return path.split(/[/\\]/).some((part) => forbiddenName.test(part.replace(ignorable, '').split(':')[0] ?? ''))
+}
+
+async function refuseForbiddenPaths(repository: Repository, from: string, to: string, branch: string): Promise<void> {
+  const bad = (await listFiles(repository, from, to)).find(
+    (file) => file.status !== 'deleted' && isForbiddenPath(file.path),
+  )
+  if (bad)
+    throw new MatrixError(
+      'MERGE_REFUSED',
+      `${branch} holds a file that could pass for git's own: ${printableLine(bad.path)}`,
+    )
+}
+
+function moved(branch: string, expected: string, found: string): MatrixError {
+  return new MatrixError('BRANCH_MOVED', `${branch} is at ${found.slice(0, 12)}, no longer at ${expected.slice(0, 12)}`)
+}
+
+function checkedOut({ branch, baseBranch }: MergeOptions, checkouts: string[]): MatrixError {
+  const [where = ''] = checkouts.map(printableLine)
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `${baseBranch} is checked out in ${where}, which is not changed without being asked`,
+    {
+      hint: `Merge with updateCheckout, or run git merge ${branch} there yourself.`,
+    },
+  )
+}
+
+function inTheWay(error: unknown, checkout: string): unknown {
+  if (!(error instanceof MatrixError) || !/would be overwritten|not uptodate|Entry .* cannot merge/.test(error.message))
+    return error
+  return new MatrixError('BRANCH_CHECKED_OUT', `Changes in ${checkout} are in the way: ${error.message}`, {
+    hint: 'Commit or stash them, then merge again.',
+    cause: error,
+  })
+}

@@ -1,0 +1,203 @@
+import { realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { MatrixError, printable } from '@matrix/protocol'
+import { checkBranchName } from './branch-name.ts'
+import { type Disk, nodeDisk } from './disk.ts'
+import { replaceFile } from './durable-file.ts'
+import { type Git, type GitOptions, type GitResult, runGit } from './git.ts'
+
+/**
+ * A user's repository. Two ways lead to it: `refs` runs git on the repository itself, for commands that only read and move
+ * refs; `files` runs git on an empty git directory of our own that shares the repository's objects, for everything that
+ * looks at content. There, no configuration of the repository exists: no filter, driver, hook or helper can be named.
+ */
+export type Repository = {
+  /** The user's checkout; absent in a bare repository. */
+  readonly checkout: string | undefined
+  readonly gitDir: string
+  /** Files with ignore rules beyond the .gitignore files. */
+  readonly excludes: readonly string[]
+  /** Whether settings may be made for a single worktree. The answer is the user's, not ours to change. */
+  readonly hasWorktreeConfig: boolean
+  refs(args: readonly string[], options?: GitOptions): Promise<GitResult>
+  files(args: readonly string[], options?: GitOptions): Promise<GitResult>
+  /** The commit a ref points to, or nothing. */
+  findCommit(ref: string): Promise<string | undefined>
+  /** The commit of a local branch, by its plain name. */
+  getBranch(name: string): Promise<string>
+}
+
+export type RepositoryOptions = {
+  /** A folder of Matrix's own, outside the repository. */
+  directory: string
+  git?: Git
+  disk?: Disk
+}
+
+const oid = /^[0-9a-f]{40}([0-9a-f]{24})?$/
+
+export async function openRepository(path: string, options: RepositoryOptions): Promise<Repository> {
+  const { git = runGit, disk = nodeDisk } = options
+  const found = await discover(git, resolve(path))
+  await disk.makeDirectory(options.directory)
+  const room = await furnish(disk, join(await realpath(options.directory), 'git'), found.objectFormat)
+
+  const refs: Repository['refs'] = (args, more = {}) => git(args, { ...more, gitDir: found.gitDir })
+  const files: Repository['files'] = (args, more = {}) =>
+    git([...found.kept.flatMap((setting) => ['-c', setting]), ...args], {
+      ...more,
+      gitDir: room,
+      env: {
+        GIT_OBJECT_DIRECTORY: join(found.gitDir, 'objects'),
+        ...(found.isShallow && { GIT_SHALLOW_FILE: join(found.gitDir, 'shallow') }),
+        ...more.env,
+      },
+    })
+
+  const findCommit = async (ref: string) => {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]
+    const { code, text } = await refs(args, { codes: [0, 1, 128] })
+    const commit = text().trim()
+    return code === 0 && oid.test(commit) ? commit : undefined
+  }
+
+  const getBranch = async (name: string) => {
+    const commit = await findCommit(`refs/heads/${checkBranchName(name)}`)
+    if (commit) return commit
+    throw (await hasCommits(refs))
+      ? new MatrixError('BRANCH_UNKNOWN', `There is no branch ${name} in ${found.gitDir}`)
+      : new MatrixError('REPOSITORY_UNUSABLE', `${found.gitDir} has no commits yet`, {
+          hint: 'Make a first commit; every task starts from one.',
+        })
+  }
+
+  const { checkout, gitDir, excludes, hasWorktreeConfig } = found
+  return {
+    checkout,
+    gitDir,
+    excludes: await existing(disk, excludes),
+    hasWorktreeConfig,
+    refs,
+    files,
+    findCommit,
+    getBranch,
+  }
+}
+
+/** Gives an object id back; anything else was not written by git. */
+export function checkOid(text: string): string {
+  const id = text.trim()
+  if (!oid.test(id))
+    throw new MatrixError('GIT_FAILED', `git answered ${JSON.stringify(id.slice(0, 80))} instead of an object id`)
+  return id
+}
+
+/** The id of everything that a commit holds. */
+export async function treeOf(repository: Repository, commit: string): Promise<string> {
+  const { text } = await repository.files(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`])
+  return checkOid(text())
+}
+
+type Found = {
+  checkout: string | undefined
+  gitDir: string
+  objectFormat: string
+  isShallow: boolean
+  hasWorktreeConfig: boolean
+  kept: string[]
+  excludes: string[]
+}
+
+// Here the user's own settings count: whether this repository may be used at all (safe.directory) is their decision.
+async function discover(git: Git, path: string): Promise<Found> {
+  const ask = async (...args: string[]) => {
+    const { text } = await git(['-C', path, ...args], { env: ownSettings() })
+    return text().replace(/\n$/, '')
+  }
+  // The path comes last, because it may have line breaks in it.
+  const questions = ['--is-bare-repository', '--is-shallow-repository', '--show-object-format', '--git-common-dir']
+  const answer = await ask('rev-parse', '--path-format=absolute', ...questions).catch((error) => {
+    throw unusable(path, error)
+  })
+  const [isBare, isShallow, objectFormat = 'sha1', ...lines] = answer.split('\n')
+  const gitDir = await realpath(lines.join('\n'))
+  const config = parseConfig(await ask('config', '--list', '-z'))
+  return {
+    checkout: isBare === 'true' ? undefined : await mainCheckout(ask),
+    gitDir,
+    objectFormat,
+    isShallow: isShallow === 'true',
+    hasWorktreeConfig: config.get('extensions.worktreeconfig') === 'true',
+    kept: [...config]
+      .filter(([name, value]) => keptSettings.has(name) && /^\w+$/.test(value))
+      .map(([name, value]) => `${name}=${value}`),
+    excludes: [join(gitDir, 'info/exclude'), config.get('core.excludesfile') ?? defaultExcludes()],
+  }
+}
+
+// How files look on this machine; none of these can name a program.
+const keptSettings = new Set([
+  'core.autocrlf',
+  'core.eol',
+  'core.filemode',
+  'core.symlinks',
+  'core.ignorecase',
+  'core.precomposeunicode',
+])
+
+async function mainCheckout(ask: (...args: string[]) => Promise<string>): Promise<string | undefined> {
+  return (await ask('rev-parse', '--path-format=absolute', '--show-toplevel').catch(() => '')) || undefined
+}
+
+function parseConfig(text: string): Map<string, string> {
+  const entries = text.split('\0').filter((entry) => entry !== '')
+  return new Map(
+    entries.map((entry) => {
+      const [name = '', ...value] = entry.split('\n')
+      return [name, value.join('\n')]
+    }),
+  )
+}
+
+/** Lets git read the user's own configuration, which is otherwise left out. */
+export function ownSettings(): Record<string, string | undefined> {
+  return { GIT_CONFIG_GLOBAL: process.env.GIT_CONFIG_GLOBAL }
+}
+
+function defaultExcludes(): string {
+  return join(process.env.XDG_CONFIG_HOME ?? join(process.env.HOME ?? '/nonexistent', '.config'), 'git/ignore')
+}
+
+async function existing(disk: Disk, paths: readonly string[]): Promise<string[]> {
+  const full = paths.map((path) => path.replace(/^~(?=\/)/, process.env.HOME ?? '~'))
+  const kinds = await Promise.all(full.map((path) => disk.kind(path)))
+  return full.filter((_, index) => kinds[index] === 'file' || kinds[index] === 'link')
+}
+
+/** A git directory with nothing in it that anyone else has written. */
+async function furnish(disk: Disk, room: string, objectFormat: string): Promise<string> {
+  await disk.makeDirectory(join(room, 'refs'))
+  const version = objectFormat === 'sha1' ? 0 : 1
+  const extension = version === 0 ? '' : `[extensions]\n\tobjectFormat = ${objectFormat}\n`
+  await replaceFile(
+    disk,
+    join(room, 'config'),
+    `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n${extension}`,
+  )
+  await replaceFile(disk, join(room, 'HEAD'), 'ref: refs/heads/none\n')
+  return room
+}
+
+async function hasCommits(refs: Repository['refs']): Promise<boolean> {
+  return (await refs(['for-each-ref', '--count=1', 'refs/heads'])).stdout.length > 0
+}
+
+function unusable(path: string, error: unknown): MatrixError {
+  const said = (error as Error).message
+  if (said.includes('dubious ownership'))
+    return new MatrixError('REPOSITORY_UNUSABLE', `${printable(path)} belongs to another user`, {
+      hint: `If you trust it, run git config --global --add safe.directory ${printable(path)}.`,
+      cause: error,
+    })
+  return new MatrixError('REPOSITORY_UNUSABLE', `${printable(path)} is not a git repository`, { cause: error })
+}

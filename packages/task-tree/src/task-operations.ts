@@ -1,0 +1,336 @@
+import {
+  canFollow,
+  type EditedBy,
+  MatrixError,
+  type Persistence,
+  printableLine,
+  TaskNode,
+  type TaskStatus,
+} from '@matrix/protocol'
+import type { Plan, TaskTree } from './task-tree.ts'
+import type { Notice, TreeChange } from './tree.ts'
+import type { TreeView } from './tree-view.ts'
+
+/** Who asks. Only a person's changes are told to the tasks above: an agent knows what it did. */
+export type Editor = { editedBy: EditedBy }
+
+export type TaskInput = {
+  title: string
+  description?: string
+  folder?: true
+  status?: 'draft' | 'pending'
+  budgetUsd?: number
+  persistent?: Persistence
+  color?: string
+  /** Place among its siblings; last when left out. */
+  at?: number
+}
+
+/** `null` takes an optional value away. */
+export type TaskEdit = {
+  title?: string
+  description?: string
+  status?: TaskStatus
+  budgetUsd?: number | null
+  persistent?: Persistence
+  color?: string | null
+  /** Moves the task, with all below it, under another parent. */
+  parentId?: string
+}
+
+/** What whoever runs agents learns about a task as it works. Nobody is notified and nobody counts as its editor. */
+export type TaskFacts = {
+  status?: TaskStatus
+  branch?: string | null
+  worktreePath?: string | null
+  addCostUsd?: number
+}
+
+/** What became of the conversation: `discard` means that the next run starts with an empty one. */
+export type Closed = { task: TaskNode; session: 'keep' | 'discard' }
+
+export const defaultMaxDepth = 5
+
+export async function createTask(
+  tree: TaskTree,
+  parentId: string,
+  input: TaskInput,
+  { editedBy, maxDepth = defaultMaxDepth }: Editor & { maxDepth?: number },
+): Promise<TaskNode> {
+  return tree.change((view) => {
+    const parent = view.get(parentId)
+    const task = newNode(tree, parent, input, editedBy)
+    checkPlace(view, task, parent, maxDepth)
+    const at = Math.min(Math.max(0, Math.trunc(input.at ?? parent.children.length)), parent.children.length)
+    return plan(tree, view, task, { editedBy, verb: 'was created' }, [{ do: 'add', task, at }])
+  })
+}
+
+export async function updateTask(
+  tree: TaskTree,
+  id: string,
+  edit: TaskEdit,
+  { editedBy, maxDepth = defaultMaxDepth }: Editor & { maxDepth?: number },
+): Promise<TaskNode> {
+  return tree.change((view) => {
+    const before = view.get(id)
+    const after = edited(before, edit, editedBy, tree.now())
+    checkStatusMove(before, after.status)
+    const parent = edit.parentId === undefined ? undefined : view.get(edit.parentId)
+    if (parent) checkMove(view, after, parent, maxDepth)
+    else if (before.parentId !== null) checkPlace(view, after, view.get(before.parentId), maxDepth)
+
+    const changes: TreeChange[] = [setAll(before, after)]
+    if (parent && parent.id !== before.parentId)
+      changes.push({ do: 'move', id: before.id, parentId: parent.id, at: parent.children.length })
+    return plan(
+      tree,
+      view,
+      { ...after, parentId: parent?.id ?? before.parentId },
+      { editedBy, verb: 'was changed' },
+      changes,
+    )
+  })
+}
+
+/** Ends a task for good, or until its next cycle when it is persistent. Refuses while it or anything below it runs. */
+export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<Closed> {
+  return tree.change((view) => {
+    const before = view.get(id)
+    refuseRoot(before, 'closed')
+    refuseRunning(tree, view, before, 'closed')
+    const status: TaskStatus = before.persistent ? 'pending' : 'closed'
+    const task = { ...before, status, editedBy, updatedAt: tree.now() }
+    const session = before.persistent === 'reset' ? 'discard' : 'keep'
+    const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [setAll(before, task)])
+    return { changes: planned.changes, result: { task, session } }
+  })
+}
+
+/** Takes a task and everything below it out of the tree, and answers with what was removed, so that it can be tidied up. */
+export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<TaskNode[]> {
+  return tree.change((view) => {
+    const task = view.get(id)
+    refuseRoot(task, 'deleted')
+    refuseRunning(tree, view, task, 'deleted')
+    const removed = view.subtree(task.id)
+    const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [{ do: 'remove', id: task.id }])
+    return { changes: planned.changes, result: removed }
+  })
+}
+
+/** Brings a task back to its beginning. What it cost stays; its old branch and worktree are in `before`, to be tidied up. */
+export async function resetTask(
+  tree: TaskTree,
+  id: string,
+  { editedBy }: Editor,
+): Promise<{ task: TaskNode; before: TaskNode }> {
+  return tree.change((view) => {
+    const before = view.get(id)
+    refuseRoot(before, 'reset')
+    refuseFolder(before, 'reset')
+    refuseRunning(tree, view, before, 'reset')
+    const task: TaskNode = {
+      ...before,
+      status: 'pending',
+      branch: null,
+      worktreePath: null,
+      editedBy,
+      updatedAt: tree.now(),
+    }
+    const planned = plan(tree, view, task, { editedBy, verb: 'was reset' }, [setAll(before, task)])
+    return { changes: planned.changes, result: { task, before } }
+  })
+}
+
+/** Puts the children of a task in a new order, which must name each of them once. */
+export async function reorderTasks(
+  tree: TaskTree,
+  parentId: string,
+  childIds: string[],
+  { editedBy }: Editor,
+): Promise<TaskNode> {
+  return tree.change((view) => {
+    const parent = view.get(parentId)
+    const children = childIds.map((id) => view.get(id).id)
+    checkOrder(parent, children)
+    const task = { ...parent, children, editedBy, updatedAt: tree.now() }
+    const changes: TreeChange[] = [{ do: 'order', id: parent.id, children }, setAll(parent, task)]
+    return plan(tree, view, task, { editedBy, verb: 'has its tasks in a new order' }, changes)
+  })
+}
+
+/** Keeps what an agent's work brought about. Cost only ever grows. */
+export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): Promise<TaskNode> {
+  return tree.change((view) => {
+    const before = view.get(id)
+    const { addCostUsd = 0, status = before.status, branch = before.branch, worktreePath = before.worktreePath } = facts
+    if (!Number.isFinite(addCostUsd) || addCostUsd < 0) throw invalid(`a cost of ${addCostUsd}`)
+    checkStatusMove(before, status)
+    const costUsd = before.costUsd + addCostUsd
+    const task = checked({ ...before, status, branch, worktreePath, costUsd, updatedAt: tree.now() })
+    return { changes: [setAll(before, task)], result: task }
+  })
+}
+
+/** Says that a notice has reached the conversation of a task above, so that it is not offered again. */
+export async function acknowledgeNotice(tree: TaskTree, noticeId: string): Promise<void> {
+  return tree.change((view) => {
+    const isPending = view.notices().some((notice) => notice.id === noticeId)
+    return { changes: isPending ? [{ do: 'delivered', id: noticeId }] : [], result: undefined }
+  })
+}
+
+type Happening = { editedBy: EditedBy; verb: string }
+
+function plan(
+  tree: TaskTree,
+  view: TreeView,
+  task: TaskNode,
+  happening: Happening,
+  changes: TreeChange[],
+): Plan<TaskNode> {
+  const notice = happening.editedBy === 'user' ? noticeOf(tree, view, task, happening.verb) : undefined
+  return { changes: notice ? [...changes, { do: 'notice', notice }] : changes, result: task }
+}
+
+function noticeOf(tree: TaskTree, view: TreeView, task: TaskNode, verb: string): Notice | undefined {
+  if (task.parentId === null) return undefined
+  const above = [view.get(task.parentId), ...view.ancestors(task.parentId)]
+  const ancestors = above.filter((ancestor) => !ancestor.folder).map((ancestor) => ancestor.id)
+  const kind = task.folder ? 'Folder' : 'Task'
+  return {
+    id: `tree/${tree.newId()}`,
+    changedTaskId: task.id,
+    summary: `${kind} "${printableLine(task.title)}" ${verb} by the user.`,
+    ancestors,
+  }
+}
+
+function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: EditedBy): TaskNode {
+  const at = tree.now()
+  const { title, description = '', folder, budgetUsd, persistent = false, color, status = 'pending' } = input
+  return checked({
+    id: tree.newId(),
+    title: title.trim(),
+    description,
+    status: folder ? 'draft' : status,
+    branch: null,
+    parentId: parent.id,
+    children: [],
+    worktreePath: null,
+    costUsd: 0,
+    editedBy,
+    persistent,
+    createdAt: at,
+    updatedAt: at,
+    ...(folder && { folder }),
+    ...(budgetUsd !== undefined && { budgetUsd }),
+    ...(color !== undefined && { color }),
+  })
+}
+
+function edited(before: TaskNode, edit: TaskEdit, editedBy: EditedBy, updatedAt: string): TaskNode {
+  const { budgetUsd, color, ...kept } = before
+  const nextBudget = edit.budgetUsd === undefined ? budgetUsd : edit.budgetUsd
+  const nextColor = edit.color === undefined ? color : edit.color
+  return checked({
+    ...kept,
+    title: edit.title?.trim() ?? before.title,
+    description: edit.description ?? before.description,
+    status: edit.status ?? before.status,
+    persistent: edit.persistent ?? before.persistent,
+    editedBy,
+    updatedAt,
+    ...(nextBudget !== null && nextBudget !== undefined && { budgetUsd: nextBudget }),
+    ...(nextColor !== null && nextColor !== undefined && { color: nextColor }),
+  })
+}
+
+/** The change that makes one node into the other. Only what differs is written. */
+function setAll(before: TaskNode, after: TaskNode): TreeChange {
+  const { id, children, parentId, createdAt, ...fields } = after
+  const changed = Object.entries(fields).filter(([name, value]) => before[name as keyof TaskNode] !== value)
+  const unset = (['budgetUsd', 'color'] as const).filter((name) => name in before && !(name in after))
+  return { do: 'set', id, fields: Object.fromEntries(changed), ...(unset.length > 0 && { unset }) }
+}
+
+function checked(node: unknown): TaskNode {
+  const parsed = TaskNode.safeParse(node)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw invalid(`${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+function checkPlace(view: TreeView, task: TaskNode, parent: TaskNode, maxDepth: number): void {
+  if (task.folder && task.persistent) throw invalid('persistent: a folder never runs')
+  if (task.persistent && [parent, ...view.ancestors(parent.id)].filter((above) => !above.folder).length > 1)
+    throw invalid('persistent: only a task directly under the root can be persistent')
+  if (task.folder) return
+  const depth = view.depth(parent.id) + (parent.folder ? 0 : 1)
+  if (depth > maxDepth)
+    throw new MatrixError(
+      'TASK_DEPTH',
+      `"${printableLine(task.title)}" would be ${depth} levels deep; ${maxDepth} are allowed`,
+    )
+}
+
+function checkMove(view: TreeView, task: TaskNode, parent: TaskNode, maxDepth: number): void {
+  refuseRoot(task, 'moved')
+  const moved = view.subtree(task.id)
+  if (moved.some((below) => below.id === parent.id)) throw invalid('parentId: a task cannot hang below itself')
+  const levels =
+    Math.max(0, ...moved.filter((below) => !below.folder).map((below) => view.depth(below.id))) - view.depth(task.id)
+  checkPlace(view, task, parent, maxDepth - levels)
+}
+
+function checkStatusMove(task: TaskNode, to: TaskStatus): void {
+  if (task.status === to) return
+  refuseFolder(task, `set to ${to}`)
+  if (!canFollow(task.status, to))
+    throw new MatrixError('TASK_STATUS', `${nameOf(task)} is ${task.status} and cannot become ${to}`)
+}
+
+function checkOrder(parent: TaskNode, order: string[]): void {
+  const named = new Map(order.map((id, index) => [id, index]))
+  const children = new Set(parent.children)
+  const missing = parent.children.filter((id) => !named.has(id))
+  const foreign = order.filter((id) => !children.has(id))
+  const twice = order.filter((id, index) => named.get(id) !== index)
+  const problems = [
+    ...missing.map((id) => `${id} is left out`),
+    ...foreign.map((id) => `${id} is not a child`),
+    ...twice.map((id) => `${id} is named twice`),
+  ]
+  if (problems.length > 0)
+    throw new MatrixError('TASK_ORDER', `The order does not fit ${nameOf(parent)}: ${problems.slice(0, 5).join(', ')}`)
+}
+
+function refuseRoot(task: TaskNode, verb: string): void {
+  if (task.parentId === null)
+    throw new MatrixError('TASK_STATUS', `The root task cannot be ${verb}`, { hint: 'Name a task below the root.' })
+}
+
+function refuseFolder(task: TaskNode, verb: string): void {
+  if (task.folder)
+    throw new MatrixError('TASK_STATUS', `${nameOf(task)} is a folder and cannot be ${verb}`, {
+      hint: 'Name a task inside the folder.',
+    })
+}
+
+function refuseRunning(tree: TaskTree, view: TreeView, task: TaskNode, verb: string): void {
+  const running = view.subtree(task.id).find((below) => below.status === 'in_progress' || tree.session(below.id))
+  if (!running) return
+  const where = running.id === task.id ? 'it is' : `${nameOf(running)} below it is`
+  throw new MatrixError('TASK_STATUS', `${nameOf(task)} cannot be ${verb} while ${where} running`, {
+    hint: 'Stop the running task first.',
+  })
+}
+
+function nameOf(task: TaskNode): string {
+  return `Task ${task.id} "${printableLine(task.title.slice(0, 60))}"`
+}
+
+function invalid(what: string): MatrixError {
+  return new MatrixError('TASK_INVALID', `Not a valid task: ${what}`)
+}

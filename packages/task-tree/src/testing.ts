@@ -1,0 +1,5 @@
+export { type DyingProcess, dyingProcess, ProcessDied } from './dying-process.ts'
+export { type DiskOperation, type Fault, faultyDisk } from './faulty-disk.ts'
+export { gitRunner } from './git.ts'
+export { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
+export { DiskDied, randomFrom, type SimulatedDisk, simulatedDisk } from './simulated-disk.ts'

@@ -1,0 +1,193 @@
+import { join } from 'node:path'
+import { MatrixError, printableLine } from '@matrix/protocol'
+import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
+import type { Disk } from './disk.ts'
+import { type GitOptions, hooksOff } from './git.ts'
+import type { Repository } from './repository.ts'
+import { endLeftoverHook, findSetupHook, runSetupHook, type SetupHook } from './setup-hook.ts'
+import type { Snapshot } from './snapshot.ts'
+import { dropRecord, findAdminFolders, type Places, type WorktreeRecord, writeRecord } from './worktree-place.ts'
+
+/** A task's own checkout on its own branch. */
+export type Worktree = { taskId: string; path: string; branch: string; commit: string }
+
+export type CreateOptions = {
+  taskId: string
+  title: string
+  /** The branch that the root task stores; never guessed. */
+  baseBranch: string
+  /** Brings back the files of a snapshot as uncommitted changes on the commit it was taken from. */
+  from?: Snapshot
+  setup?: { onOutput?: (text: string) => void; timeoutMs?: number }
+  signal?: AbortSignal
+}
+
+/** What creating and removing need. `metadata` runs one at a time what touches git's list of worktrees. */
+export type WorktreeWork = {
+  disk: Disk
+  repository: Repository
+  places: Places
+  newId: () => string
+  now: () => Date
+  metadata<T>(work: () => Promise<T>): Promise<T>
+  /** Lets a few worktrees be filled with files side by side; the work is told how many others there are. */
+  filling<T>(work: (others: number) => Promise<T>): Promise<T>
+  approveSetup: (hook: SetupHook) => Promise<boolean>
+}
+
+type CreateRecord = Extract<WorktreeRecord, { doing: 'create' }>
+
+/** Makes a worktree that is ready to work in, or leaves nothing of it behind. */
+export async function createWorktree(work: WorktreeWork, options: CreateOptions): Promise<Worktree> {
+  const { disk, places } = work
+  const { taskId, signal } = options
+  signal?.throwIfAborted()
+  const hook = work.repository.checkout ? await findSetupHook(work.repository.checkout) : undefined
+  if (hook) await requireApproval(work, hook)
+  await refuseObstacle(work, taskId)
+
+  const record = await planCreation(work, options)
+  await writeRecord(disk, places, taskId, record)
+  try {
+    await addMetadata(work, taskId, record, signal)
+    await fillWorktree(work, taskId, record.commit, options)
+    const script = hook ?? (await findSetupHook(places.worktree(taskId)))
+    if (!hook) await requireApproval(work, script)
+    await setUp(work, record, script, options)
+  } catch (error) {
+    await undoCreation(work, taskId, record)
+    throw error
+  }
+  await dropRecord(disk, places, taskId)
+  return { taskId, path: places.worktree(taskId), branch: record.branch, commit: record.commit }
+}
+
+/** Takes back a creation that failed or was interrupted. Nobody has worked in it: it was never handed out. */
+export async function undoCreation(work: WorktreeWork, taskId: string, record: CreateRecord): Promise<void> {
+  const { disk, places, repository } = work
+  const path = places.worktree(taskId)
+  await endLeftoverHook(places.processFile(taskId), path)
+  await disk.removeTree(path)
+  await removeAdmin(work, taskId)
+
+  const ref = `refs/heads/${record.branch}`
+  // A git that was killed leaves its lock. The branch is this task's alone, and the record says that we were making it.
+  if (record.createsBranch) await disk.remove(join(repository.gitDir, `${ref}.lock`)).catch(() => {})
+  if (record.createsBranch && (await repository.findCommit(ref)) === record.commit)
+    await repository.refs(['update-ref', '--stdin'], { input: `delete ${ref} ${record.commit}\n` })
+  await dropRecord(disk, places, taskId)
+}
+
+/** Makes git forget the worktree of a task; its files are not touched. */
+export async function removeAdmin({ disk, repository, places, metadata }: WorktreeWork, taskId: string): Promise<void> {
+  await metadata(async () => {
+    for (const folder of await findAdminFolders(disk, repository, places, taskId)) await disk.removeTree(folder.path)
+  })
+}
+
+export type Tip = { name: string; commit: string }
+
+/** The task's branches with their commits: a task that was renamed keeps the branch it has. */
+export async function findTaskBranches(repository: Repository, taskId: string): Promise<Tip[]> {
+  return listBranches(repository, `mxd/${checkTaskId(taskId)}/`)
+}
+
+async function listBranches(repository: Repository, ...names: string[]): Promise<Tip[]> {
+  const patterns = names.map((name) => `refs/heads/${name}`)
+  const { text } = await repository.refs(['for-each-ref', '--format=%(objectname) %(refname:lstrip=2)', ...patterns])
+  const lines = text().split('\n').filter(Boolean)
+  return lines.map((line) => ({ commit: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
+}
+
+async function planCreation({ repository }: WorktreeWork, options: CreateOptions): Promise<CreateRecord> {
+  const { taskId, title, baseBranch, from } = options
+  const own = `mxd/${checkTaskId(taskId)}/`
+  const found = await listBranches(repository, own, checkBranchName(baseBranch))
+  const existing = found.find(({ name }) => name.startsWith(own))
+  if (existing) return { doing: 'create', branch: existing.name, createsBranch: false, commit: existing.commit }
+
+  const base = found.find(({ name }) => name === baseBranch)?.commit
+  const commit = from?.head ?? base ?? (await repository.getBranch(baseBranch))
+  return { doing: 'create', branch: taskBranch(taskId, title), createsBranch: true, commit }
+}
+
+async function refuseObstacle({ disk, places }: WorktreeWork, taskId: string): Promise<void> {
+  const path = places.worktree(taskId)
+  if ((await disk.kind(path)) !== 'missing')
+    throw new MatrixError('WORKTREE_OBSTRUCTED', `${path} exists, but git knows no worktree there`)
+}
+
+async function requireApproval({ approveSetup }: WorktreeWork, hook: SetupHook): Promise<void> {
+  if (await approveSetup(hook)) return
+  throw new MatrixError('AUTHORIZATION_DENIED', `${hook.path} has not been approved (sha256 ${hook.sha256})`, {
+    hint: 'Read the script and approve it; every change to it asks again.',
+  })
+}
+
+async function addMetadata(
+  { repository, places, metadata }: WorktreeWork,
+  taskId: string,
+  record: CreateRecord,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const path = places.worktree(taskId)
+  const target = record.createsBranch
+    ? ['--no-track', '-b', record.branch, '--end-of-options', path, record.commit]
+    : ['--end-of-options', path, record.branch]
+  // Several at once read each other's half-written folders and fail. Alone and without files this takes milliseconds.
+  await metadata(() => repository.refs(['worktree', 'add', '--no-checkout', ...target], { signal })).catch((error) => {
+    throw alreadyElsewhere(error, record.branch)
+  })
+}
+
+async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, options: CreateOptions): Promise<void> {
+  const { disk, repository, places } = work
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  if (!admin) throw new MatrixError('GIT_FAILED', `git made no worktree at ${places.worktree(taskId)}`)
+  const place = {
+    workTree: places.worktree(taskId),
+    env: { GIT_INDEX_FILE: join(admin.path, 'index') },
+    timeoutMs: 30 * 60_000,
+    signal: options.signal,
+  }
+  await checkOut(work, options.from?.commit ?? commit, place)
+  if (options.from) await repository.files(['read-tree', '--reset', '--end-of-options', commit], place)
+  if (repository.hasWorktreeConfig)
+    await repository.refs(['config', '--file', join(admin.path, 'config.worktree'), 'core.hooksPath', '/dev/null'])
+}
+
+// Alone, it may use every core; together with others, its helpers would only get in their way.
+async function checkOut({ repository, filling }: WorktreeWork, commit: string, place: GitOptions): Promise<void> {
+  await filling((others) => {
+    const workers = others === 0 ? 0 : 1
+    const args = ['-c', `checkout.workers=${workers}`, 'read-tree', '--reset', '-u', '--end-of-options', commit]
+    return repository.files(args, place)
+  })
+}
+
+async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {
+  const { taskId, baseBranch, setup, signal } = options
+  const worktree = work.places.worktree(taskId)
+  await runSetupHook({
+    hook,
+    worktree,
+    variables: {
+      ...hooksOff,
+      MXD_TASK_ID: taskId,
+      MXD_WORKTREE: worktree,
+      MXD_REPOSITORY: work.repository.checkout ?? work.repository.gitDir,
+      MXD_BRANCH: record.branch,
+      MXD_BASE_BRANCH: baseBranch,
+    },
+    processFile: work.places.processFile(taskId),
+    timeoutMs: setup?.timeoutMs ?? 10 * 60_000,
+    signal,
+    onOutput: setup?.onOutput,
+  })
+}
+
+function alreadyElsewhere(error: unknown, branch: string): unknown {
+  const where = error instanceof MatrixError && /already checked out at '(.+)'/.exec(error.message)?.[1]
+  if (!where) return error
+  return new MatrixError('BRANCH_CHECKED_OUT', `${branch} is checked out in ${printableLine(where)}`, { cause: error })
+}

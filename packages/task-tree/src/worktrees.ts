@@ -1,0 +1,317 @@
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
+import { monotonicFactory } from 'ulid'
+import { type BranchChanges, type ChangesOptions, readChanges } from './branch-changes.ts'
+import { checkTaskId } from './branch-name.ts'
+import { type Disk, nodeDisk } from './disk.ts'
+import { removeFile } from './durable-file.ts'
+import type { Git } from './git.ts'
+import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
+import { openRepository, type Repository } from './repository.ts'
+import type { SetupHook } from './setup-hook.ts'
+import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
+import { openPlaces, openTurns } from './turns.ts'
+import {
+  type CreateOptions,
+  createWorktree,
+  removeAdmin,
+  undoCreation,
+  type Worktree,
+  type WorktreeWork,
+} from './worktree-creation.ts'
+import { findAdminFolders, placesIn, readRecord } from './worktree-place.ts'
+import { finishRemoval, type Removed, type RemoveOptions, removeWorktree } from './worktree-removal.ts'
+
+export type WorktreesOptions = {
+  /** The user's repository, or any folder in it. */
+  repository: string
+  /** Where the worktrees go: a folder of Matrix's own, outside the repository. */
+  directory: string
+  git?: Git
+  disk?: Disk
+  now?: () => Date
+  newId?: () => string
+  /** Asked before the setup script runs; the answer should be bound to the hash. Without it every script is run. */
+  approveSetup?: (hook: SetupHook) => Promise<boolean>
+}
+
+/** `creating` and `removing` were interrupted; `unregistered` is a folder git does not know, `missing` the reverse. */
+export type WorktreeState = 'ready' | 'creating' | 'removing' | 'unregistered' | 'missing'
+export type ListedWorktree = { taskId: string; path: string; branch: string | null; state: WorktreeState }
+
+/** Something that nobody seems to need any more. It stays until someone decides. */
+export type StaleWorktree = { taskId: string | null; path: string; why: string }
+
+/** What was done about an interrupted step, or why nothing could be: then it stays for the next attempt. */
+export type Recovered = { taskId: string | null } & (
+  | { did: 'undid creation' | 'finished removal' }
+  | { failed: MatrixError }
+)
+
+export type Worktrees = {
+  readonly repository: Repository
+  /** Makes the worktree of a task, or gives back the one it has. */
+  create(options: CreateOptions): Promise<Worktree>
+  /** The worktree of a task, if it is ready to work in. */
+  find(taskId: string): Promise<Worktree | undefined>
+  list(): Promise<ListedWorktree[]>
+  /** Saves everything that is not ignored; answers with nothing when the branch holds it all already. */
+  snapshot(taskId: string, reason: string): Promise<Snapshot | undefined>
+  remove(options: RemoveOptions): Promise<Removed>
+  snapshots(taskId?: string): Promise<Snapshot[]>
+  /** Writes the files of a snapshot into a folder that does not exist yet. */
+  restore(name: string, folder: string): Promise<Snapshot>
+  forgetSnapshot(name: string): Promise<void>
+  /** What a branch would bring to its base, and whether it would merge. */
+  changes(options: ChangesOptions): Promise<BranchChanges>
+  merge(options: MergeOptions): Promise<MergeResult>
+  findStale(tasks: readonly TaskNode[]): Promise<StaleWorktree[]>
+  diskUse(): Promise<{ taskId: string; bytes: number }[]>
+  /** Finishes or takes back what a crash interrupted. Call once before anything else works in the worktrees. */
+  recover(): Promise<Recovered[]>
+}
+
+export async function openWorktrees(options: WorktreesOptions): Promise<Worktrees> {
+  const { disk = nodeDisk, now = () => new Date(), newId = monotonicFactory() } = options
+  await disk.makeDirectory(options.directory)
+  const places = placesIn(await realpath(options.directory))
+  for (const name of ['records', 'aside']) await disk.makeDirectory(join(places.own, name))
+  const repository = await openRepository(options.repository, {
+    directory: places.own,
+    disk,
+    ...(options.git && { git: options.git }),
+  })
+
+  const inTurn = openTurns()
+  const forTask = async <T>(taskId: string, act: () => Promise<T>) => inTurn(checkTaskId(taskId), act)
+  const work: WorktreeWork = {
+    disk,
+    repository,
+    places,
+    now,
+    newId,
+    metadata: (act) => inTurn('metadata', act),
+    filling: openPlaces(Math.max(2, availableParallelism())),
+    approveSetup: options.approveSetup ?? (async () => true),
+  }
+  const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
+
+  return {
+    repository,
+    create: (create) =>
+      forTask(create.taskId, async () => {
+        await recoverTask(work, create.taskId)
+        const existing = await findReady(work, create.taskId)
+        if (existing) return existing
+        await forgetMissing(work, create.taskId)
+        return createWorktree(work, create)
+      }),
+    find: (taskId) => forTask(taskId, () => findReady(work, taskId)),
+    list: () => listWorktrees(work),
+    snapshot: (taskId, reason) => forTask(taskId, () => snapshotReady(work, taskId, reason)),
+    remove: (remove) =>
+      forTask(remove.taskId, async () => {
+        await recoverTask(work, remove.taskId)
+        await requireKnown(work, remove.taskId)
+        return removeWorktree(work, remove)
+      }),
+    snapshots: (taskId) => listSnapshots(repository, taskId),
+    restore: (name, folder) => restoreFiles(work, name, folder),
+    forgetSnapshot: (name) => dropSnapshot(repository, name),
+    changes: (changes) => readChanges(repository, changes),
+    merge: (merge) =>
+      inTurn('merge', async () => {
+        if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
+        return mergeBranch(merging, merge)
+      }),
+    findStale: (tasks) => findStale(work, tasks),
+    diskUse: () => measureAll(work),
+    recover: async () => {
+      const unclear = (await inTurn('merge', () => recoverMerge(merging))) === 'unclear'
+      const recovered = await recoverAll(work, forTask)
+      return unclear ? [...recovered, { taskId: null, failed: unclearMerge(merging.recordFile) }] : recovered
+    },
+  }
+}
+
+function unclearMerge(recordFile: string): MatrixError {
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `A merge was interrupted while it changed the checkout named in ${recordFile}`,
+    {
+      hint: `Look at git status there, put it right, then delete ${recordFile}.`,
+    },
+  )
+}
+
+async function recoverAll(
+  work: WorktreeWork,
+  forTask: <T>(taskId: string, act: () => Promise<T>) => Promise<T>,
+): Promise<Recovered[]> {
+  const { disk, places } = work
+  const names = await disk.list(join(places.own, 'records'))
+  const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
+  const done: Recovered[] = []
+  for (const taskId of ids.filter((id) => TaskId.safeParse(id).success)) {
+    try {
+      const did = await forTask(taskId, () => recoverTask(work, taskId))
+      if (did) done.push({ taskId, did })
+    } catch (error) {
+      if (!(error instanceof MatrixError)) throw error
+      done.push({ taskId, failed: error })
+    }
+  }
+  for (const name of await disk.list(places.own))
+    if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
+  return done
+}
+
+async function recoverTask(
+  work: WorktreeWork,
+  taskId: string,
+): Promise<'undid creation' | 'finished removal' | undefined> {
+  const record = await readRecord(work.disk, work.places, taskId)
+  if (!record) return undefined
+  if (record.doing === 'create') {
+    await undoCreation(work, taskId, record)
+    return 'undid creation'
+  }
+  await finishRemoval(work, taskId, record)
+  return 'finished removal'
+}
+
+async function findReady(work: WorktreeWork, taskId: string): Promise<Worktree | undefined> {
+  const { disk, repository, places } = work
+  if (await readRecord(disk, places, taskId)) return undefined
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  const path = places.worktree(taskId)
+  if (!admin?.isWhole || (await disk.kind(path)) !== 'directory') return undefined
+  const { branch, commit } = await readHead(disk, repository, admin.path)
+  return { taskId, path, branch: branch ?? '', commit: commit ?? '' }
+}
+
+// Someone deleted the folder by hand. git would refuse to make it again as long as it remembers the old one.
+async function forgetMissing(work: WorktreeWork, taskId: string): Promise<void> {
+  if ((await work.disk.kind(work.places.worktree(taskId))) === 'missing') await removeAdmin(work, taskId)
+}
+
+async function requireKnown({ disk, repository, places }: WorktreeWork, taskId: string): Promise<void> {
+  const folders = await findAdminFolders(disk, repository, places, taskId)
+  const kind = await disk.kind(places.worktree(taskId))
+  if (folders.length === 0 && kind === 'missing')
+    throw new MatrixError('WORKTREE_UNKNOWN', `There is no worktree of task ${taskId}`)
+  if (kind !== 'directory' && kind !== 'missing')
+    throw new MatrixError('WORKTREE_OBSTRUCTED', `${places.worktree(taskId)} is not a directory`)
+}
+
+async function snapshotReady(work: WorktreeWork, taskId: string, reason: string): Promise<Snapshot | undefined> {
+  const { disk, repository, places } = work
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  if (!admin?.isWhole || (await disk.kind(places.worktree(taskId))) !== 'directory')
+    throw new MatrixError('WORKTREE_UNKNOWN', `There is no worktree of task ${taskId}`)
+  const indexFile = join(places.own, `index-${work.newId()}`)
+  try {
+    const source = { taskId, workTree: places.worktree(taskId), admin: admin.path, reason, indexFile }
+    const { snapshot } = await takeSnapshot(disk, repository, {
+      ...source,
+      name: work.newId(),
+      takenAt: work.now().toISOString(),
+    })
+    return snapshot
+  } finally {
+    await disk.remove(indexFile).catch(() => {})
+  }
+}
+
+async function restoreFiles(
+  { disk, repository, places, newId }: WorktreeWork,
+  name: string,
+  folder: string,
+): Promise<Snapshot> {
+  const snapshot = await getSnapshot(repository, name)
+  if ((await disk.kind(folder)) !== 'missing')
+    throw new MatrixError('WORKTREE_OBSTRUCTED', `${folder} exists already`, {
+      hint: 'Name a folder that does not exist yet.',
+    })
+  await disk.makeDirectory(folder)
+  const env = { GIT_INDEX_FILE: join(places.own, `index-${newId()}`) }
+  try {
+    const args = ['read-tree', '--reset', '-u', '--end-of-options', snapshot.commit]
+    await repository.files(args, { workTree: await realpath(folder), env, timeoutMs: 30 * 60_000 })
+  } finally {
+    await removeFile(disk, env.GIT_INDEX_FILE)
+  }
+  return snapshot
+}
+
+async function listWorktrees(work: WorktreeWork): Promise<ListedWorktree[]> {
+  const { disk, repository, places } = work
+  const folders = await disk.list(places.directory)
+  const known = await disk.list(join(repository.gitDir, 'worktrees')).catch(() => [])
+  const records = (await disk.list(join(places.own, 'records'))).map((name) => name.replace(/\.json$/, ''))
+  const ids = new Set(
+    [...folders, ...known.map((name) => name.slice(0, 26)), ...records].filter((id) => TaskId.safeParse(id).success),
+  )
+
+  const listed = await Promise.all([...ids].toSorted().map((taskId) => describe(work, taskId)))
+  return listed.filter((each) => each !== undefined)
+}
+
+async function describe(
+  { disk, repository, places }: WorktreeWork,
+  taskId: string,
+): Promise<ListedWorktree | undefined> {
+  const path = places.worktree(taskId)
+  const record = await readRecord(disk, places, taskId)
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  const isThere = (await disk.kind(path)) !== 'missing'
+  if (!record && !admin && !isThere) return undefined
+  const branch = admin ? (await readHead(disk, repository, admin.path)).branch : null
+  if (record) return { taskId, path, branch, state: record.doing === 'create' ? 'creating' : 'removing' }
+  if (!admin) return { taskId, path, branch, state: 'unregistered' }
+  return { taskId, path, branch, state: isThere ? 'ready' : 'missing' }
+}
+
+async function findStale(work: WorktreeWork, tasks: readonly TaskNode[]): Promise<StaleWorktree[]> {
+  const statuses = new Map(tasks.map((task) => [task.id, task.status]))
+  const listed = (await listWorktrees(work)).flatMap(({ taskId, path, state }) => {
+    const why = staleness(state, statuses.get(taskId))
+    return why ? [{ taskId, path, why }] : []
+  })
+  const aside = await work.disk.list(join(work.places.own, 'aside'))
+  return [
+    ...listed,
+    ...aside.map((name) => ({ taskId: null, path: work.places.aside(name), why: 'it was set aside and not deleted' })),
+  ]
+}
+
+function staleness(state: WorktreeState, status: string | undefined): string | undefined {
+  if (state === 'creating') return 'its creation was interrupted'
+  if (state === 'removing') return 'its removal was interrupted'
+  if (state === 'unregistered') return 'git does not know it'
+  if (state === 'missing') return 'its folder is gone'
+  if (status === undefined) return 'its task is no longer in the tree'
+  return status === 'closed' ? 'its task is closed' : undefined
+}
+
+async function measureAll({ disk, places }: WorktreeWork): Promise<{ taskId: string; bytes: number }[]> {
+  const ids = (await disk.list(places.directory)).filter((name) => TaskId.safeParse(name).success)
+  const sizes: { taskId: string; bytes: number }[] = []
+  for (const taskId of ids.toSorted()) sizes.push({ taskId, bytes: await measure(places.worktree(taskId), new Set()) })
+  return sizes
+}
+
+/** What the folder takes up on the disk: holes in files do not count, and files with several names count once. */
+async function measure(path: string, seen: Set<string>): Promise<number> {
+  const entry = await lstat(path).catch(() => undefined)
+  if (!entry) return 0
+  const key = `${entry.dev}:${entry.ino}`
+  if (entry.nlink > 1 && !entry.isDirectory() && seen.has(key)) return 0
+  seen.add(key)
+  let bytes = entry.blocks * 512
+  if (entry.isDirectory())
+    for (const name of await readdir(path).catch(() => [])) bytes += await measure(join(path, name), seen)
+  return bytes
+}
