@@ -101,7 +101,7 @@ test('the bash completion completes commands and their options', async () => {
   const complete = (line: string) => {
     const words = line.split(' ')
     const script = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _matrix; echo "\${COMPREPLY[@]}"`
-    return execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim()
+    return execFileSync('bash', ['--norc', '-c', script], { encoding: 'utf8', cwd: '/' }).trim()
   }
 
   expect(complete('matrix ver')).toBe('verify')

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Policy } from '@matrix/manifest'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openHooks } from './hook.ts'
 import { bootHarness, temporaryFolder, textOf } from './scripted-server.testing.ts'
 
@@ -82,6 +82,16 @@ test('a hook sees the prompt, and none of the daemon’s own environment', async
 
   expect(outcome?.output).toContain('USER_PROMPT=hello there')
   expect(outcome?.output).not.toContain('do-not-leak')
+})
+
+test('the user’s own start-up files do not run before a hook', async () => {
+  const home = temporaryFolder()
+  writeFileSync(join(home, '.bashrc'), 'echo from bashrc')
+  vi.stubEnv('HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const [outcome] = await run({ command: 'echo from hook' })
+
+  expect(outcome?.output).toBe('from hook\n')
 })
 
 type Hook = NonNullable<Policy['hooks']['preToolUse']>[number]

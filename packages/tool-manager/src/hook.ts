@@ -79,7 +79,12 @@ function runCommand(hook: Hook, { cwd, told, prompt, signal }: CommandRun): Prom
   const { command, timeout_ms: timeoutMs = TIMEOUT_MS, max_output_size: limit = MAX_OUTPUT } = hook
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME = '/' } = process.env
   const shown = prompt && { USER_PROMPT: prompt.replace(/\p{Cc}/gu, ' ').slice(0, MAX_PROMPT) }
-  const child = spawn('bash', ['-c', command], { cwd, env: { PATH, HOME, LANG: 'C.UTF-8', ...shown }, detached: true })
+  // Where its input is a socket, as Node's pipes are, bash takes itself for a remote shell and runs the user's .bashrc first.
+  const child = spawn('bash', ['--norc', '-c', command], {
+    cwd,
+    env: { PATH, HOME, LANG: 'C.UTF-8', ...shown },
+    detached: true,
+  })
   const stdout = capture(child.stdout, limit)
   const stderr = capture(child.stderr, limit)
   return new Promise((done) => {

@@ -1,4 +1,5 @@
 export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, ApprovalScope } from './approval.ts'
+export { openApprovalFile } from './approval-file.ts'
 export { type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'

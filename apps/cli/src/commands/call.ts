@@ -1,7 +1,8 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { MatrixError, printable } from '@matrix/protocol'
-import { type ApprovalPort, bootTools, executeTool, type ToolResult } from '@matrix/tool-manager'
+import { type ApprovalPort, bootTools, executeTool, openApprovalFile, type ToolResult } from '@matrix/tool-manager'
 import { readAgentFile } from '../agent-file.ts'
+import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode, exitCodeOf } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { ask, isInteractive } from '../prompt.ts'
@@ -29,7 +30,8 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
   try {
     const worktree = resolve(options.worktree ?? '.')
     const approve = approvalPort(options.yes ?? false)
-    const tools = bootTools({ ...agent, pool: bench.pool, worktree, approve })
+    const always = openApprovalFile(join(dataFolder(), 'approvals', 'always.json'))
+    const tools = bootTools({ ...agent, pool: bench.pool, worktree, approve, always })
     const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
     return present(result, options)
   } finally {
@@ -62,8 +64,9 @@ function approvalPort(yes: boolean): ApprovalPort | undefined {
   if (!yes && !isInteractive()) return undefined
   return async ({ id, inputDigest, uri, input, side_effect_class }) => {
     const shown = printable(JSON.stringify(input, null, 2))
-    const answer = yes ? 'y' : await ask(`${uri} (${side_effect_class})\n${shown}\nRun it? [y/N] `)
-    return answer === 'y' ? { decision: 'allow', scope: 'once', id, inputDigest } : { decision: 'deny' }
+    const answer = yes ? 'y' : await ask(`${uri} (${side_effect_class})\n${shown}\nRun it? [y/N/always] `)
+    if (answer !== 'y' && answer !== 'always') return { decision: 'deny' }
+    return { decision: 'allow', scope: answer === 'always' ? 'always' : 'once', id, inputDigest }
   }
 }
 
