@@ -10,6 +10,7 @@ export function quoteText(text: string): string {
 /** The same without quotes, for what is a name or a number. */
 export function shownText(text: string): string {
   if (isLiteralCredential('', text)) return '…'
+  if (text.length <= MAX_LENGTH) return text
   const characters = [...text]
   return characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH).join('')}…` : text
 }

@@ -7,7 +7,7 @@ import type { Path } from './source-text.ts'
 
 /** Line ends of either kind are ordinary text. */
 export function findHidden(text: string | null | undefined, path: Path): Problem[] {
-  return text ? hiddenProblems(text.replaceAll('\r\n', '\n'), path) : []
+  return text ? hiddenProblems(text.includes('\r') ? text.replaceAll('\r\n', '\n') : text, path) : []
 }
 
 /** In a value that a program reads, the end of a line is no more ordinary than any other control character. */
@@ -24,25 +24,31 @@ function hiddenProblems(text: string, path: Path): Problem[] {
 
 /** Credentials in the open anywhere inside a value whose form is not ours to know. */
 export function findCredentials(value: unknown, path: Path): Problem[] {
-  const found: Problem[] = []
-  walkCredentials(value, [...path], found)
-  return found
+  const step = path.at(-1)
+  // Nearly every document has none, and is told without keeping track of the way to each of its texts.
+  return hasCredential(value, typeof step === 'string' ? step : '', path.length) ? locateCredentials(value, path) : []
 }
 
-function walkCredentials(value: unknown, path: (string | number)[], found: Problem[]): void {
-  if (typeof value === 'string') {
-    const step = path.at(-1)
-    const name = typeof step === 'string' ? step : ''
-    if (isLiteralCredential(name, value)) found.push(credentialProblem(name, [...path]))
-    return
+function hasCredential(value: unknown, name: string, depth: number): boolean {
+  if (typeof value === 'string') return isLiteralCredential(name, value)
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false
+  if (Array.isArray(value)) {
+    for (const part of value) if (hasCredential(part, '', depth + 1)) return true
+    return false
   }
-  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return
-  const isList = Array.isArray(value)
-  for (const key of Object.keys(value)) {
-    path.push(isList ? Number(key) : key)
-    walkCredentials((value as Record<string, unknown>)[key], path, found)
-    path.pop()
-  }
+  for (const key of Object.keys(value))
+    if (hasCredential((value as Record<string, unknown>)[key], key, depth + 1)) return true
+  return false
+}
+
+function locateCredentials(value: unknown, path: Path): Problem[] {
+  const step = path.at(-1)
+  const name = typeof step === 'string' ? step : ''
+  if (typeof value === 'string') return isLiteralCredential(name, value) ? [credentialProblem(name, path)] : []
+  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return []
+  return Object.entries(value).flatMap(([key, part]) =>
+    locateCredentials(part, [...path, Array.isArray(value) ? Number(key) : key]),
+  )
 }
 
 export function credentialProblem(name: string, path: Path): Problem {

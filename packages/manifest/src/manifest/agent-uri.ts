@@ -3,10 +3,10 @@ import { MatrixError } from '@matrix/protocol'
 /** The name of an agent; it identifies, and never authorises. */
 export type AgentUri = { name: string }
 
-const shape = /^matrix:\/\/agent\/([A-Za-z0-9][A-Za-z0-9._:-]{0,127})$/
+export const AGENT_URI_SHAPE = /^matrix:\/\/agent\/([A-Za-z0-9][A-Za-z0-9._:-]{0,127})$/
 
 export function parseAgentUri(text: string): AgentUri {
-  const name = shape.exec(text)?.[1]
+  const name = AGENT_URI_SHAPE.exec(text)?.[1]
   if (!name)
     throw new MatrixError('URI_MALFORMED', `Not an agent URI: ${text}`, {
       hint: 'Write matrix://agent/<name> with up to 128 letters, digits, ".", "_", ":" and "-".',
@@ -19,5 +19,5 @@ export function formatAgentUri({ name }: AgentUri): string {
 }
 
 export function isAgentUri(text: string): boolean {
-  return shape.test(text)
+  return AGENT_URI_SHAPE.test(text)
 }

@@ -32,15 +32,22 @@ const tokenShapes = [
   /\bdop_v1_[a-f0-9]{32,}/,
   /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/,
   /\bya29\.[A-Za-z0-9_-]{20,}/,
-  /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[A-Za-z0-9/]{10,}/,
   /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/,
   /(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}/,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   // "Basic authentication" is prose: without a digit, the word after the scheme must be the last one.
   /\b(?:Bearer|Basic|Token)\s+(?=\S*\d)[A-Za-z0-9+/_.=~-]{8,}/i,
   /(?:^|[:="'])\s*(?:Bearer|Basic|Token)\s+[A-Za-z0-9+/_.=~-]{8,}(?=["']|$)/i,
   /\b(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*[^\s;&$<{"']{4,}/i,
 ]
+const LONG_RUN = 13
+/** By character code. */
+const tokenParts = Uint8Array.from({ length: 128 }, (_, code) => (/[\w-]/.test(String.fromCharCode(code)) ? 1 : 0))
+/** One of these stands around every secret that is told by what is before it. */
+const mark = /[\d:="']/
+const schemeFirst = /^\s*(?:Bearer|Basic|Token)\s/i
+const plainShape =
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----|\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[A-Za-z0-9/]{10,}/
+
 /** All shapes in one pass each way: most values have none of them. */
 const exactShape = new RegExp(
   tokenShapes
@@ -106,13 +113,38 @@ export function findCredentialArguments(args: readonly string[]): number[] {
 
 function hasSecretShape(value: string): boolean {
   if (value.length < 9) return false
+  const isMarked = mark.test(value)
   return (
-    exactShape.test(value) ||
-    looseShape.test(value) ||
+    (hasLongRun(value) && exactShape.test(value)) ||
+    ((isMarked || schemeFirst.test(value)) && looseShape.test(value)) ||
+    ((value.includes('hooks.slack.com') || value.includes('-----BEGIN')) && plainShape.test(value)) ||
+    (isMarked && hasNestedCredential(value))
+  )
+}
+
+function hasNestedCredential(value: string): boolean {
+  return (
     (value.includes('://') && hasUrlCredential(value)) ||
     (value.includes('"') &&
       [...value.matchAll(jsonMember)].some(([, name = '', text = '']) => isSecretPair(name, text)))
   )
+}
+
+/** Whether thirteen characters of a token stand together, as they do in every one. Most of a text is passed over, because every text of every document comes by here. */
+function hasLongRun(value: string): boolean {
+  for (let index = LONG_RUN - 1; index < value.length; index += LONG_RUN) {
+    if (!isTokenPart(value, index)) continue
+    let start = index
+    let end = index
+    while (isTokenPart(value, start - 1)) start -= 1
+    while (isTokenPart(value, end + 1)) end += 1
+    if (end - start + 1 >= LONG_RUN) return true
+  }
+  return false
+}
+
+function isTokenPart(value: string, index: number): boolean {
+  return tokenParts[value.charCodeAt(index)] === 1
 }
 
 /** A password or token before the host, or a secret parameter in the query or fragment. */

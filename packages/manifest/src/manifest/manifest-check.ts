@@ -191,16 +191,24 @@ function argumentProblems(server: LegibleServer, path: Path, isSet: EnvironmentL
     }
     // To a shell, ${NAME} means what the author thinks it does.
     const isMeant = isForShell && argument.includes('${')
-    return [...hidden, ...(isMeant ? [] : referenceProblems(`Argument ${index} of "${alias}"`, argument, where, isSet))]
+    return [
+      ...hidden,
+      ...(isMeant ? [] : referenceProblems(() => `Argument ${index} of "${alias}"`, argument, where, isSet)),
+    ]
   })
 }
 
 /** What looks like a reference and is none, and references to what is not set. */
-function referenceProblems(what: string, text: string, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
+function referenceProblems(
+  what: () => string,
+  text: string,
+  path: Path,
+  isSet: EnvironmentLookup | undefined,
+): Problem[] {
   if (!text.includes('$')) return []
   const malformed = findMalformedReference(text)
   if (malformed) {
-    const message = `${what} holds ${shownText(malformed)}, which is not a reference here and would be passed on as it stands.`
+    const message = `${what()} holds ${shownText(malformed)}, which is not a reference here and would be passed on as it stands.`
     return [{ rule: 'MX009', path, message }]
   }
   const missing = isSet ? findEnvironmentNames(text).filter((each) => !isSet(each)) : []
@@ -261,7 +269,7 @@ function endpointProblems({ endpoint }: LegibleServer, path: Path, isSet: Enviro
   const where = [...path, 'endpoint']
   if (isLiteralCredential('', endpoint))
     return [{ rule: 'MX008', path: where, message: 'The endpoint holds a literal credential.' }]
-  const references = referenceProblems('The endpoint', endpoint, where, isSet)
+  const references = referenceProblems(() => 'The endpoint', endpoint, where, isSet)
   const { protocol, hostname } = new URL(endpoint)
   if (protocol !== 'http:' || isLoopback(hostname)) return references
   return [
@@ -306,12 +314,11 @@ function assignmentProblems(
 }
 
 function assignmentProblem({ name, value }: Assignment, path: Path, isSet: EnvironmentLookup | undefined): Problem[] {
-  const shown = quoteText(name)
   if (isLiteralCredential(name, value))
-    return [{ rule: 'MX008', path, message: `${shown} is given a literal credential.` }]
+    return [{ rule: 'MX008', path, message: `${quoteText(name)} is given a literal credential.` }]
   if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))
     return [{ rule: 'MX001', path, message: 'An entry must be KEY=VALUE or $env:NAME.' }]
-  return [...findControls(value, path), ...referenceProblems(shown, value, path, isSet)]
+  return [...findControls(value, path), ...referenceProblems(() => quoteText(name), value, path, isSet)]
 }
 
 function toolProblems({ alias, tools = [] }: LegibleServer, path: Path): Problem[] {

@@ -1,6 +1,13 @@
 import * as z from 'zod'
-import { isAgentUri } from './agent-uri.ts'
-import { ALIAS_SHAPE, DIGEST_SHAPE, isExactVersion, MAX_ALIAS_LENGTH, TOOL_NAME_SHAPE } from './tool-uri.ts'
+import { AGENT_URI_SHAPE, isAgentUri } from './agent-uri.ts'
+import {
+  ALIAS_SHAPE,
+  DIGEST_SHAPE,
+  isExactVersion,
+  MAX_ALIAS_LENGTH,
+  TOOL_NAME_SHAPE,
+  VERSION_SHAPE,
+} from './tool-uri.ts'
 
 /** What a tool does to the world, by the strongest thing it does. `chain` has its place in the format and never runs. */
 export const SideEffect = z.enum(['read', 'write', 'network', 'shell', 'chain'])
@@ -10,7 +17,7 @@ const text = z.string().min(1)
 const version = z
   .string()
   .refine(isExactVersion, 'one exact version, such as 2026.8.31')
-  .meta({ pattern: '^\\d+\\.\\d+\\.\\d+' })
+  .meta({ pattern: VERSION_SHAPE.source, maxLength: 256 })
 const digest = z.string().regex(DIGEST_SHAPE, 'sha256: and 64 lower-case hex digits')
 /** Either a list of `KEY=VALUE` or an object; a bare `$env:NAME` in a list stands for `NAME=$env:NAME`. */
 export const Assignments = z.union([z.array(z.string()), z.record(z.string(), z.string())])
@@ -70,10 +77,7 @@ export type NativeTool = z.infer<typeof NativeTool>
 export const Manifest = z.strictObject({
   $schema: z.string().optional(),
   schema_version: z.literal(1),
-  agent: z
-    .string()
-    .refine(isAgentUri, 'of the form matrix://agent/<name>')
-    .meta({ pattern: '^matrix://agent/[A-Za-z0-9]' }),
+  agent: z.string().refine(isAgentUri, 'of the form matrix://agent/<name>').meta({ pattern: AGENT_URI_SHAPE.source }),
   description: z.string().optional(),
   allowed_side_effects: z.array(SideEffect).describe('An empty list allows nothing.'),
   servers: z.array(Server),

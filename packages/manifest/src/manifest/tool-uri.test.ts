@@ -2,7 +2,15 @@ import { MatrixError } from '@matrix/protocol'
 import fc from 'fast-check'
 import parseVersion from 'semver/functions/parse.js'
 import { expect, test } from 'vitest'
-import { formatToolUri, isAlias, isExactVersion, isPin, parseToolUri, type ToolUri } from './tool-uri.ts'
+import {
+  formatToolUri,
+  isAlias,
+  isExactVersion,
+  isPin,
+  parseToolUri,
+  TOOL_NAME_SHAPE,
+  type ToolUri,
+} from './tool-uri.ts'
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 
@@ -112,7 +120,7 @@ function parsedOrCode(text: string): ToolUri | string {
 function toolUri(): fc.Arbitrary<ToolUri> {
   return fc.record({
     server: fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]|_[a-z0-9-]){0,15}$/).filter(isAlias),
-    tool: fc.stringMatching(/^[A-Za-z0-9_.-]{1,128}$/),
+    tool: fc.stringMatching(/^[A-Za-z0-9_.-]{1,128}$/).filter((name) => TOOL_NAME_SHAPE.test(name)),
     pin: fc.oneof(fc.stringMatching(/^sha256:[0-9a-f]{64}$/), version()),
   })
 }

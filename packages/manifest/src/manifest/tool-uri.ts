@@ -6,7 +6,8 @@ export type ToolUri = { server: string; tool: string; pin: string }
 /** No `__`, so that `mcp__<alias>__<tool>` can be taken apart again. */
 export const ALIAS_SHAPE = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/
 export const MAX_ALIAS_LENGTH = 32
-export const TOOL_NAME_SHAPE = /^[A-Za-z0-9_.-]{1,128}$/
+/** Not `.`, `..` or `__proto__`, which mean something else in a path or an object. */
+export const TOOL_NAME_SHAPE = /^(?!\.{1,2}$|__proto__$)[A-Za-z0-9_.-]{1,128}$/
 export const DIGEST_SHAPE = /^sha256:[0-9a-f]{64}$/
 
 const prefix = 'matrix://tool/mcp/'
@@ -41,11 +42,11 @@ export function isPin(text: string): boolean {
 // The grammar of Semantic Versioning 2.0.0, numbers limited to what every program can hold.
 const number = '(?:0|[1-9]\\d{0,14})'
 const preRelease = '(?:0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
-const exactVersion = new RegExp(
+export const VERSION_SHAPE = new RegExp(
   `^${number}\\.${number}\\.${number}(?:-${preRelease}(?:\\.${preRelease})*)?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
 )
 
 /** `1.2.3`, `2026.8.31`, `1.0.0-rc.1+build.5`; no range, no tag, no leading `v`, no leading zeros. */
 export function isExactVersion(text: string): boolean {
-  return text.length <= 256 && exactVersion.test(text)
+  return text.length <= 256 && VERSION_SHAPE.test(text)
 }
