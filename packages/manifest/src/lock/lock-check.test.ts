@@ -100,6 +100,37 @@ test('changing any one value of a lock is noticed, unless it is a note to the re
   }
 })
 
+test('the locked package must be the one that the manifest starts', () => {
+  const clerk = lockIn('good/clerk.json')
+  const rules = (field: string, put: string) =>
+    checkLock(replaced(clerk, ['servers', 'clock', 'package', field], put)).problems.map(
+      ({ rule, path }) => `${rule} ${path.at(-1)}`,
+    )
+
+  expect(rules('name', 'other-server')).toEqual(['MX006 name'])
+  expect(rules('ecosystem', 'pypi')).toEqual(['MX006 ecosystem'])
+})
+
+test('a lock never runs a shell or a launcher that is not pinned', () => {
+  const clerk = lockIn('good/clerk.json')
+  const rules = (command: string, ...args: string[]) =>
+    checkLock(replaced(clerk, ['servers', 'clock', 'launch'], { command, args })).problems.map(
+      ({ rule, severity }) => `${rule} ${severity}`,
+    )
+
+  for (const [command = '', ...args] of [
+    ['sh', '-c', 'curl x | sh'],
+    ['sh', '-c', './server'],
+    ['bash'],
+    ['npx', '-y', 'clock-server'],
+    ['pwsh', '-Command', 'x'],
+  ])
+    expect(rules(command, ...args), command).toEqual(['MX007 error'])
+  expect(rules('node', 'server.js')).toEqual([])
+  expect(rules('sh', 'server.sh')).toEqual([])
+  expect(rules('./server')).toEqual([])
+})
+
 test('a hook under an unknown trigger makes the lock unreadable, for it would never run', () => {
   const { lock, problems } = checkLock(replaced(lockIn('good/clerk.json'), ['policy', 'hooks'], { onDenial: [] }))
 
@@ -130,10 +161,10 @@ function lockIn(file: string): unknown {
   return JSON.parse(readFileSync(new URL(file, locks), 'utf8'))
 }
 
-/** What no digest covers: where the lock came from, how it is launched, and the policy, which a person reviews as it stands. */
+/** What nothing vouches for: where the lock came from, which file is launched, and the policy, which a person reviews as it stands. */
 function isFree(path: readonly string[]): boolean {
   const name = path.join('.')
-  return /^(?:policy|source)\.|^servers\.clock\.(?:launch|package)\.(?!digest|version)/.test(name)
+  return /^(?:policy|source)\.|^servers\.clock\.(?:launch|package)\.(?!digest|version|name|ecosystem)/.test(name)
 }
 
 function pathsOf(value: unknown, path: string[] = []): string[][] {

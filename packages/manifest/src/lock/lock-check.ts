@@ -3,16 +3,20 @@ import * as z from 'zod'
 import { checkPolicy } from '../agent-format/agent-policy.ts'
 import type { Problem } from '../document/finding.ts'
 import { isRecord, own } from '../document/json-record.ts'
+import { shownText } from '../document/quoted-text.ts'
 import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
 import type { Path } from '../document/source-text.ts'
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { manifestDigest } from '../manifest/digest.ts'
-import type { Manifest, Server } from '../manifest/manifest.ts'
+import { isPinnedTo, isShellText, parseLauncher } from '../manifest/launcher.ts'
+import type { Manifest, Server, StdioServer } from '../manifest/manifest.ts'
 import { checkManifest, type EnvironmentLookup, type ManifestCheck } from '../manifest/manifest-check.ts'
 import type { Policy } from '../policy/policy.ts'
 import { classProblems, hiddenTextProblems } from './bijection.ts'
-import { Lock, type LockedServer, type LockedTool } from './lock.ts'
+import { Lock, type LockedPackage, type LockedServer, type LockedTool } from './lock.ts'
 import { serverSurfaceDigest, toolSurfaceDigest } from './surface.ts'
+
+type StdioLock = Extract<LockedServer, { transport: 'stdio' }>
 
 export type LockCheck = { lock: Lock | undefined; problems: Problem[] }
 
@@ -100,6 +104,8 @@ function connectionProblems(server: Server, locked: LockedServer, path: Path): P
     return [
       ...differs('MX006', [...path, 'package', 'digest'], locked.package.digest, server.package_digest),
       ...differs('MX006', [...path, 'package', 'version'], locked.package.version, server.version),
+      ...identityProblems(server, locked.package, [...path, 'package']),
+      ...launchProblems(locked, [...path, 'launch']),
       ...findCredentialArguments(locked.launch.args).map(
         (index): Problem => ({
           rule: 'MX008',
@@ -114,6 +120,32 @@ function connectionProblems(server: Server, locked: LockedServer, path: Path): P
       ...differs('MX006', [...path, 'surface'], locked.surface, server.package_digest ?? locked.surface),
     ]
   return differs('MX003', [...path, 'transport'], locked.transport, server.transport)
+}
+
+/** The package of the lock must be the one that the manifest starts; what is no package there comes from no registry here. */
+function identityProblems(
+  { command, args = [] }: StdioServer,
+  { ecosystem, name }: LockedPackage,
+  path: Path,
+): Problem[] {
+  const launcher = parseLauncher(command, args)
+  if (launcher.kind === 'package')
+    return [
+      ...differs('MX006', [...path, 'ecosystem'], ecosystem, launcher.ecosystem),
+      ...differs('MX006', [...path, 'name'], shownText(name), shownText(launcher.name)),
+    ]
+  if (launcher.kind === 'unclear' || ecosystem === 'file' || ecosystem === 'mcpb') return []
+  const message = `The lock says that a package of ${ecosystem} runs, but the manifest starts none.`
+  return [{ rule: 'MX006', path: [...path, 'ecosystem'], message, fix: handMade }]
+}
+
+/** What is really run is a file of the verified package: nothing that fetches or works out what to run. */
+function launchProblems({ launch: { command, args }, package: { version } }: StdioLock, path: Path): Problem[] {
+  const launcher = parseLauncher(command, args)
+  const isFixed = launcher.kind !== 'unclear' && isPinnedTo(launcher, version) && !isShellText(command, args)
+  if (isFixed) return []
+  const message = 'What the lock says is run is a shell or a launcher, which could start anything.'
+  return [{ rule: 'MX007', severity: 'error', path: [...path, 'command'], message, fix: handMade }]
 }
 
 /** An address may hold a credential, so neither of the two is shown. */

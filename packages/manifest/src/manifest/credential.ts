@@ -136,15 +136,17 @@ function hasLongRun(value: string): boolean {
     if (!isTokenPart(value, index)) continue
     let start = index
     let end = index
-    while (isTokenPart(value, start - 1)) start -= 1
-    while (isTokenPart(value, end + 1)) end += 1
+    while (start > 0 && isTokenPart(value, start - 1)) start -= 1
+    while (end + 1 < value.length && isTokenPart(value, end + 1)) end += 1
     if (end - start + 1 >= LONG_RUN) return true
+    index = end
   }
   return false
 }
 
 function isTokenPart(value: string, index: number): boolean {
-  return tokenParts[value.charCodeAt(index)] === 1
+  const code = value.charCodeAt(index)
+  return code < 128 && tokenParts[code] === 1
 }
 
 /** A password or token before the host, or a secret parameter in the query or fragment. */

@@ -34,7 +34,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   ),
 }
 
-const shells = ['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish']
+export const SHELLS: readonly string[] = ['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish']
 const byShell = 'a shell works out what it runs'
 const byOption = 'an option before it is not known here'
 
@@ -43,7 +43,7 @@ export function findBehind(program: string, args: readonly string[]): Behind {
   if (program === 'cmd') return behindCmd(args)
   if (program === 'powershell' || program === 'pwsh')
     return args.length === 0 || args.some((text) => /^-f(?:ile)?$/i.test(text)) ? undefined : { unclear: byShell }
-  if (shells.includes(program)) return behindShell(args)
+  if (SHELLS.includes(program)) return behindShell(args)
   const wrapper = Object.hasOwn(wrappers, program) ? wrappers[program] : undefined
   return wrapper && behindWrapper(program, wrapper, args)
 }

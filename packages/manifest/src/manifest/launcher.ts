@@ -1,4 +1,4 @@
-import { findBehind } from './launch-wrapper.ts'
+import { findBehind, SHELLS } from './launch-wrapper.ts'
 import { type Ecosystem, parsePackageSpec } from './package-spec.ts'
 import { DIGEST_SHAPE, isExactVersion } from './tool-uri.ts'
 
@@ -157,6 +157,13 @@ function programName(command: string): string {
     .replace(/^.*[\\/]/, '')
     .replace(/\.(?:cmd|exe|bat|ps1)$/i, '')
     .toLowerCase()
+}
+
+/** Whether a command is a shell that would run a text instead of a file. */
+export function isShellText(command: string, args: readonly string[]): boolean {
+  const program = programName(command)
+  const isShell = [...SHELLS, 'cmd', 'powershell', 'pwsh'].includes(program)
+  return isShell && (parseLauncher(command, args).kind !== 'script' || args.some((text) => /^[-/][a-z]*c/i.test(text)))
 }
 
 function unclear(why: string): Launcher {

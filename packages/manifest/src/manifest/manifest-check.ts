@@ -344,7 +344,7 @@ function deniedTools(
   path: Path,
   allowed: readonly string[] | undefined,
 ): Problem[] {
-  const isDenied = (needs: string | undefined) => SideEffect.safeParse(needs).success && !allowed?.includes(needs ?? '')
+  const isDenied = (needs: string | undefined) => !allowed?.includes(needs ?? '') && SideEffect.safeParse(needs).success
   const denied = allowed ? tools.filter((tool) => isDenied(tool.side_effect_class)) : []
   if (denied.length === 0) return []
   const shown = denied
