@@ -75,8 +75,21 @@ const blank = /^(?:(?:Bearer|Basic|Token|ApiKey|Key)\s+)?(?:<[^<>]*>|\{{1,2}([\w
 /** What every secret word holds; most names are told by its absence. */
 const secretHint = /key|token|secret|pass|pwd|pat|auth|bearer|cookie|credential/i
 
+/** The keys of documents are few and come again and again. */
+const judged = new Map<string, boolean>()
+const MAX_JUDGED = 1_000
+
 /** Whether a name such as `GITHUB_TOKEN`, `apiKey` or `X-Api-Key` says that its value is a secret. */
 export function isSecretName(name: string): boolean {
+  if (name === '') return false
+  const known = judged.get(name)
+  if (known !== undefined) return known
+  const isSecret = judgeName(name)
+  if (judged.size < MAX_JUDGED && name.length <= 64) judged.set(name, isSecret)
+  return isSecret
+}
+
+function judgeName(name: string): boolean {
   if (!secretHint.test(name)) return false
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

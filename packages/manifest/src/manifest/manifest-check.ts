@@ -1,3 +1,4 @@
+import { hasHiddenCharacters } from '@matrix/protocol'
 import * as z from 'zod'
 import { formatPointer, type Problem } from '../document/finding.ts'
 import { quoteText, shownText } from '../document/quoted-text.ts'
@@ -323,18 +324,18 @@ function assignmentProblem({ name, value }: Assignment, path: Path, isSet: Envir
 
 function toolProblems({ alias, tools = [] }: LegibleServer, path: Path): Problem[] {
   const seen = new Set<string>()
-  return tools.flatMap(({ name, description }, index) => {
-    const problems = findHidden(description, [...path, 'tools', index, 'description'])
-    if (name === undefined) return problems
-    if (seen.has(name))
-      problems.push({
-        rule: 'MX012',
-        path: [...path, 'tools', index, 'name'],
-        message: `"${alias}" lists the tool ${quoteText(name)} twice.`,
-      })
+  const problems: Problem[] = []
+  for (const [index, { name, description = '' }] of tools.entries()) {
+    if (hasHiddenCharacters(description))
+      problems.push(...findHidden(description, [...path, 'tools', index, 'description']))
+    if (name === undefined) continue
+    if (seen.has(name)) {
+      const message = `"${alias}" lists the tool ${quoteText(name)} twice.`
+      problems.push({ rule: 'MX012', path: [...path, 'tools', index, 'name'], message })
+    }
     seen.add(name)
-    return problems
-  })
+  }
+  return problems
 }
 
 const MAX_NAMED = 50
