@@ -1,8 +1,9 @@
 import { join } from 'node:path'
-import { listArchives, readArchivedEvents, readArchivedLines } from './archive.ts'
+import { listArchives, readArchivedAs, readArchivedEvents, readArchivedLines, readSessionId } from './archive.ts'
 import { openChainChecker } from './chain.ts'
 import { systemClock } from './clock.ts'
 import { lockDirectory } from './directory-lock.ts'
+import { parseHeads } from './event-head.ts'
 import type { EventStore } from './event-store.ts'
 import { nodeFileSystem } from './file-system.ts'
 import { type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
@@ -26,6 +27,7 @@ export async function openEventStore(directory: string, options: OpenOptions = {
     archive: join(directory, 'archive'),
     damaged: join(directory, 'damaged'),
   }
+  const files = { index: join(directory, 'index.sqlite'), words: join(directory, 'words.sqlite') }
   const lock = await lockDirectory(directory, options)
   const checker = openChainChecker()
   const opened: { close(): Promise<void> }[] = [checker, { close: lock.release }]
@@ -36,13 +38,15 @@ export async function openEventStore(directory: string, options: OpenOptions = {
   try {
     const jsonl = await openJsonlEventStore(directories.sessions, options)
     opened.unshift(jsonl)
-    const index = await openSessionIndex(join(directory, 'index.sqlite'), jsonl, {
+    const index = await openSessionIndex(files, jsonl, {
       clock,
       relaxed: options.durability === 'relaxed',
       onProgress: options.onProgress,
       sizeOf: async (sessionId) => (await fileSystem.stat(join(directories.sessions, `${sessionId}.jsonl`)))?.size,
       archives: {
         list: () => listArchives(fileSystem, directories.archive),
+        sessionOf: (archive) => readSessionId(fileSystem, join(directories.archive, archive)),
+        readHeads: (archive) => readArchivedAs(fileSystem, join(directories.archive, archive), parseHeads),
         readLines: (archive) => readArchivedLines(fileSystem, join(directories.archive, archive)),
         readEvents: (archive, seqs) => readArchivedEvents(fileSystem, join(directories.archive, archive), seqs),
       },

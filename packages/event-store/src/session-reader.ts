@@ -11,30 +11,28 @@ export type SeqPlace = { seq: number; offset: number }
 /** Lines in order, where in the file each one starts, and where the last one ends. */
 export type LineBatch = { lines: Line[]; starts: number[]; end: number }
 
+/** Turns whole lines into data, up to the first that is not JSON; the chain check says what is wrong with that one. */
+export type ParseSpan<Batch> = (span: FileSpan) => Batch
+
 /** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
-export async function* readVerified(
+export async function* readVerified<Batch>(
   file: OpenFile,
   path: string,
-  checker: ChainChecker,
+  { checker, parse }: { checker: ChainChecker; parse: ParseSpan<Batch> },
   { seq: firstSeq, offset, to }: SeqPlace & { to: number },
-): AsyncGenerator<LineBatch> {
+): AsyncGenerator<Batch> {
   let seq = firstSeq
   for await (const span of readSpans(file, { from: offset, to })) {
     const checking = checker.check({ ...span, seq })
-    const batch = parseLines(span)
+    const batch = parse(span)
     const { lines, badAt } = await checking
     if (badAt !== undefined) {
-      if (lines > 0) yield { ...headOf(batch, lines), end: span.offset + badAt - span.start }
+      if (lines > 0) yield parse({ ...span, end: badAt })
       throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
     }
     seq += lines
     yield batch
   }
-}
-
-/** The first lines of a batch. */
-function headOf({ lines, starts }: LineBatch, count: number): Omit<LineBatch, 'end'> {
-  return { lines: lines.slice(0, count), starts: starts.slice(0, count) }
 }
 
 /** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
@@ -88,7 +86,7 @@ async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: numb
   return { seq: wanted, offset: to }
 }
 
-/** Parses the lines of a span up to the first that is not JSON; the chain check says what is wrong with that one. */
+/** Everything in the lines of a span. */
 export function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
   const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
   // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
