@@ -39,8 +39,8 @@ export type WordsCalls = {
 }
 
 /**
- * Answers calls until it is closed. It travels to its thread as text, so it uses nothing but its arguments, and holds no
- * function that a compiler would want to name.
+ * Answers calls until it is closed. It travels to its thread as text, so it uses nothing but its arguments, and its
+ * functions are methods: around any other a bundler may put a helper that is not there.
  */
 export function serveWords(port: MessagePort, database: Database, commitEvery: number): void {
   const statements = {
@@ -67,7 +67,9 @@ export function serveWords(port: MessagePort, database: Database, commitEvery: n
   let uncommitted = 0
 
   const calls = {
-    sources: () => statements.sources.all(),
+    sources() {
+      return statements.sources.all()
+    },
     add({ source, entries }: WordsCalls['add']['ask']) {
       // Each commit of words is a piece to be merged later, so many calls share one.
       if (!database.inTransaction) database.exec('BEGIN')
@@ -97,7 +99,9 @@ export function serveWords(port: MessagePort, database: Database, commitEvery: n
       statements.rename.run(to, from)
       calls.commit()
     },
-    find: (query: WordsQuery) => statements.find.all(query),
+    find(query: WordsQuery) {
+      return statements.find.all(query)
+    },
     close() {
       calls.commit()
       database.close()

@@ -101,10 +101,9 @@ type WordsThread = {
 }
 
 // Text reaches a thread the same way from TypeScript, from the published files and from inside a bundle. SQLite is found
-// here, because the text has no place of its own to look from. A bundler may wrap functions in `__name`.
+// here, because the text has no place of its own to look from.
 const threadSource = `
 const { parentPort, workerData } = require('node:worker_threads')
-const __name = (target) => target
 const Database = require(workerData.sqlite)
 const database = new Database(workerData.file)
 database.pragma('journal_mode = WAL')
