@@ -13,11 +13,12 @@ import {
   type LineBatch,
   type ParseSpan,
   parseLines,
+  parseStored,
   readVerified,
   type SeqPlace,
 } from './session-reader.ts'
 import { openSessionWriter, storageError, type WriterOptions, type WriteState } from './session-writer.ts'
-import { isKnown, type StoredEvent, storedEvent } from './stored-event.ts'
+import { isKnown, type StoredEvent } from './stored-event.ts'
 import { emptyTail, findTail, type Tail } from './tail.ts'
 
 export type SessionFileOptions = WriterOptions & {
@@ -39,7 +40,7 @@ export type SessionFile = {
   read(options: { after: number; limit: number }): AsyncGenerator<StoredEvent[]>
   readLines(from: SeqPlace): AsyncGenerator<LineBatch>
   /** The same for who does not need everything that the lines hold. */
-  readAs<Batch>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch>
+  readAs<Batch extends { seq: number | undefined }>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch>
   readActive(): Promise<DurableEvent[]>
   /** Whether there is such an event. Only lines that hold the text are looked at, so this is as quick as reading. */
   holds(text: string, accept: (event: DurableEvent) => boolean): Promise<boolean>
@@ -128,7 +129,7 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     return { tail: found, carry }
   }
 
-  function verified<Batch>(
+  function verified<Batch extends { seq: number | undefined }>(
     file: OpenFile,
     parse: ParseSpan<Batch>,
     { seq, offset }: SeqPlace,
@@ -154,7 +155,10 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     }
   }
 
-  async function* readAs<Batch>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch> {
+  async function* readAs<Batch extends { seq: number | undefined }>(
+    parse: ParseSpan<Batch>,
+    from: SeqPlace,
+  ): AsyncGenerator<Batch> {
     const size = await readableSize()
     if (from.offset >= size) return
     const file = await fileSystem.open(path, 'read').catch(unopened)
@@ -170,10 +174,10 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     if (size === 0 || limit <= 0) return
     const from = after <= 0 ? { seq: 0, offset: 0 } : await withFile('read', (file) => findSeq(file, size, after + 1))
     let left = limit
-    for await (const { lines } of readAs(parseLines, from)) {
-      const events = (lines[0]?.seq === 0 ? lines.slice(1) : lines).slice(0, left).map(storedEvent)
-      left -= events.length
-      if (events.length > 0) yield events
+    for await (const { events } of readAs(parseStored, from)) {
+      const wanted = events.length > left ? events.slice(0, left) : events
+      left -= wanted.length
+      if (wanted.length > 0) yield wanted
       if (left === 0) return
     }
   }

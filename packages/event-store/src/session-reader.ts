@@ -4,35 +4,44 @@ import { corrupt, describeDamage } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { type Line, parseLine, statedSeq } from './line.ts'
 import { type FileSpan, readBytes, readSpans } from './span.ts'
+import { type StoredEvent, storedEvent } from './stored-event.ts'
 
 /** A line by its seq and by where it starts. */
 export type SeqPlace = { seq: number; offset: number }
 
-/** Lines in order, where in the file each one starts, and where the last one ends. */
-export type LineBatch = { lines: Line[]; starts: number[]; end: number }
+/** Lines in order, where in the file each one starts, and the seq and the end of the last one. */
+export type LineBatch = { lines: Line[]; starts: number[]; seq: number | undefined; end: number }
 
 /** Turns whole lines into data, up to the first that is not JSON; the chain check says what is wrong with that one. */
 export type ParseSpan<Batch> = (span: FileSpan) => Batch
 
+type Checked<Batch> = { batch: Batch; span: FileSpan; seq: number; checking: ReturnType<ChainChecker['check']> }
+
 /** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
-export async function* readVerified<Batch>(
+export async function* readVerified<Batch extends { seq: number | undefined }>(
   file: OpenFile,
   path: string,
   { checker, parse }: { checker: ChainChecker; parse: ParseSpan<Batch> },
   { seq: firstSeq, offset, to }: SeqPlace & { to: number },
 ): AsyncGenerator<Batch> {
+  async function* settle({ batch, span, seq, checking }: Checked<Batch>): AsyncGenerator<Batch> {
+    const { lines, badAt } = await checking
+    if (badAt === undefined) return yield batch
+    if (lines > 0) yield parse({ ...span, end: badAt })
+    throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
+  }
+
   let seq = firstSeq
+  let waiting: Checked<Batch> | undefined
   for await (const span of readSpans(file, { from: offset, to })) {
+    // While one span is checked, the next is parsed already: neither thread waits for the other.
     const checking = checker.check({ ...span, seq })
     const batch = parse(span)
-    const { lines, badAt } = await checking
-    if (badAt !== undefined) {
-      if (lines > 0) yield parse({ ...span, end: badAt })
-      throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
-    }
-    seq += lines
-    yield batch
+    if (waiting) yield* settle(waiting)
+    waiting = { batch, span, seq, checking }
+    seq = (batch.seq ?? seq) + 1
   }
+  if (waiting) yield* settle(waiting)
 }
 
 /** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
@@ -87,18 +96,34 @@ async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: numb
 }
 
 /** Everything in the lines of a span. */
-export function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
-  const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
-  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
-  const ascii = isAscii(bytes.subarray(start, end))
-  let at = start
-  while (at < end) {
-    const newline = bytes.indexOf(10, at)
-    const line = parseLine(ascii ? bytes.toString('latin1', at, newline) : bytes.toString('utf8', at, newline))
-    if (!line) break
+export function parseLines(span: FileSpan): LineBatch {
+  const batch: LineBatch = { lines: [], starts: [], seq: undefined, end: span.offset + span.end - span.start }
+  eachLine(span, (line, start) => {
     batch.lines.push(line)
-    batch.starts.push(offset + at - start)
+    batch.starts.push(start)
+    batch.seq = line.seq
+  })
+  return batch
+}
+
+/** The events of the lines of a span; the first line of a file has none. */
+export function parseStored(span: FileSpan): { events: StoredEvent[]; seq: number | undefined } {
+  const batch: ReturnType<typeof parseStored> = { events: [], seq: undefined }
+  eachLine(span, (line) => {
+    if (line.seq > 0) batch.events.push(storedEvent(line))
+    batch.seq = line.seq
+  })
+  return batch
+}
+
+function eachLine({ bytes, start, end, offset }: FileSpan, take: (line: Line, start: number) => void): void {
+  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
+  const encoding = isAscii(bytes.subarray(start, end)) ? 'latin1' : 'utf8'
+  for (let at = start; at < end; ) {
+    const newline = bytes.indexOf(10, at)
+    const line = parseLine(bytes.toString(encoding, at, newline))
+    if (!line) return
+    take(line, offset + at - start)
     at = newline + 1
   }
-  return batch
 }

@@ -5,7 +5,7 @@ import { SUM_CONTEXT } from './line.ts'
 
 export type Range = { from: number; to: number }
 
-/** Whole lines of a file, and where in the file they begin. Good until the next one is asked for. */
+/** Whole lines of a file, and where in the file they begin. Good until the next but one is asked for. */
 export type FileSpan = Omit<Span, 'seq'> & { offset: number }
 
 const CHUNK = 1024 * 1024
@@ -84,16 +84,17 @@ const idle: Bytes[] = []
 function takeBuffers(size: number): { next(): Bytes; release(): void } {
   // One buffer holds all of it, so there is nothing to alternate with.
   if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafeSlow(size), release: () => undefined }
-  const pair: Bytes[] = []
+  // One that is being filled, one that is parsed, and one before it that is still being checked.
+  const rota: Bytes[] = []
   let taken = 0
   return {
     next() {
       taken += 1
-      pair[taken % 2] ??= idle.pop() ?? alloc(CHUNK)
-      return pair[taken % 2] as Bytes
+      rota[taken % 3] ??= idle.pop() ?? alloc(CHUNK)
+      return rota[taken % 3] as Bytes
     },
     release() {
-      if (idle.length < 8) idle.push(...pair.filter(Boolean))
+      if (idle.length < 9) idle.push(...rota.filter(Boolean))
     },
   }
 }
