@@ -6,7 +6,7 @@ import type { Bytes } from './bytes.ts'
 export type Span = { bytes: Bytes; start: number; end: number; seq: number }
 
 /** What a check found: how many lines hold, and where the first one that does not begins. */
-type ChainVerdict = { lines: number; badAt: number | undefined }
+export type ChainVerdict = { lines: number; badAt: number | undefined }
 
 export type ChainChecker = { check(span: Span): Promise<ChainVerdict>; close(): Promise<void> }
 
@@ -88,10 +88,12 @@ function startThread(): CheckThread {
     waiting.delete(id)
     if (waiting.size === 0) worker.unref()
   })
-  worker.on('error', (error) => {
+  const end = (error: Error) => {
     for (const one of waiting.values()) one.reject(error)
     waiting.clear()
-  })
+  }
+  worker.on('error', end)
+  worker.on('exit', () => end(new Error('Whoever read this was closed.')))
 
   return {
     check({ bytes, start, end, seq }) {

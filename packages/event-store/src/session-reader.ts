@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import type { ChainChecker } from './chain.ts'
+import type { ChainChecker, ChainVerdict } from './chain.ts'
 import { corrupt, describeDamage } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { type Line, parseLine, statedSeq } from './line.ts'
@@ -15,7 +15,8 @@ export type LineBatch = { lines: Line[]; starts: number[]; seq: number | undefin
 /** Turns whole lines into data, up to the first that is not JSON; the chain check says what is wrong with that one. */
 export type ParseSpan<Batch> = (span: FileSpan) => Batch
 
-type Checked<Batch> = { batch: Batch; span: FileSpan; seq: number; checking: ReturnType<ChainChecker['check']> }
+/** What holds of a span, and where it stops holding. */
+type Checked<Batch> = { batch: Batch | undefined; bad: SeqPlace | undefined }
 
 /** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
 export async function* readVerified<Batch extends { seq: number | undefined }>(
@@ -24,24 +25,37 @@ export async function* readVerified<Batch extends { seq: number | undefined }>(
   { checker, parse }: { checker: ChainChecker; parse: ParseSpan<Batch> },
   { seq: firstSeq, offset, to }: SeqPlace & { to: number },
 ): AsyncGenerator<Batch> {
-  async function* settle({ batch, span, seq, checking }: Checked<Batch>): AsyncGenerator<Batch> {
-    const { lines, badAt } = await checking
-    if (badAt === undefined) return yield batch
-    if (lines > 0) yield parse({ ...span, end: badAt })
-    throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
+  async function* settle(checked: Promise<Checked<Batch>>): AsyncGenerator<Batch> {
+    const { batch, bad } = await checked
+    if (batch) yield batch
+    if (bad) throw corrupt(await describeDamage(file, path, bad.seq, { from: bad.offset, to }))
   }
 
   let seq = firstSeq
-  let waiting: Checked<Batch> | undefined
-  for await (const span of readSpans(file, { from: offset, to })) {
+  let waiting: Promise<Checked<Batch>> | undefined
+  for await (const span of readSpans(file, { from: offset, to }, () => waiting)) {
     // While one span is checked, the next is parsed already: neither thread waits for the other.
-    const checking = checker.check({ ...span, seq })
+    const before = waiting
+    const verdict = checker.check({ ...span, seq })
     const batch = parse(span)
-    if (waiting) yield* settle(waiting)
-    waiting = { batch, span, seq, checking }
+    waiting = verdict.then(holding(batch, { span, seq, parse }))
+    // Heard when its turn comes; a reader that stops early never asks.
+    waiting.catch(() => undefined)
+    if (before) yield* settle(before)
     seq = (batch.seq ?? seq) + 1
   }
   if (waiting) yield* settle(waiting)
+}
+
+function holding<Batch>(
+  batch: Batch,
+  { span, seq, parse }: { span: FileSpan; seq: number; parse: ParseSpan<Batch> },
+): (verdict: ChainVerdict) => Checked<Batch> {
+  return ({ lines, badAt }) => {
+    if (badAt === undefined) return { batch, bad: undefined }
+    const bad = { seq: seq + lines, offset: span.offset + badAt - span.start }
+    return { batch: lines > 0 ? parse({ ...span, end: badAt }) : undefined, bad }
+  }
 }
 
 /** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
@@ -122,7 +136,8 @@ function eachLine({ bytes, start, end, offset }: FileSpan, take: (line: Line, st
   for (let at = start; at < end; ) {
     const newline = bytes.indexOf(10, at)
     const line = parseLine(bytes.toString(encoding, at, newline))
-    if (!line) return
+    // Not checked yet, so it may be anything; the header alone has no event.
+    if (!line || (!line.event && line.seq !== 0)) return
     take(line, offset + at - start)
     at = newline + 1
   }

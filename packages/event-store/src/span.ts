@@ -10,8 +10,15 @@ export type FileSpan = Omit<Span, 'seq'> & { offset: number }
 
 const CHUNK = 1024 * 1024
 
-/** Reads a range that starts and ends at line boundaries, a chunk at a time; the next chunk loads while one is used. */
-export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGenerator<FileSpan> {
+/**
+ * Reads a range that starts and ends at line boundaries, a chunk at a time; the next chunk loads while one is used. Its
+ * memory goes to the next reader when nobody looks at it any more, which `lookedAt` waits for.
+ */
+export async function* readSpans(
+  file: OpenFile,
+  { from, to }: Range,
+  lookedAt: () => Promise<unknown> | undefined = () => undefined,
+): AsyncGenerator<FileSpan> {
   const position = Math.max(0, from - SUM_CONTEXT)
   const pool = takeBuffers(to - position)
   let current = await fill(file, { bytes: pool.next(), position, length: 0, start: from - position }, to)
@@ -34,6 +41,7 @@ export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGene
   } finally {
     // A reader that stops early must not hand a buffer back while a read still fills it.
     await loading?.catch(() => undefined)
+    await lookedAt()?.catch(() => undefined)
     pool.release()
   }
 }
