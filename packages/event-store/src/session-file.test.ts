@@ -141,29 +141,3 @@ function countReads(onRead: (bytes: number) => void): FileSystem {
 function said(text: string): DurableEvent {
   return { type: 'assistant_text', taskId: 't', ts, text }
 }
-
-test('many are read at once, and none is taken for damaged', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'event-store-many-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  const store = await openJsonlEventStore(directory, { durability: 'relaxed' })
-  const ids = Array.from({ length: 12 }, (_, n) => `s${n}`)
-  for (const id of ids) {
-    const fence = await store.claim(id, 'test')
-    await store.append(
-      id,
-      fence,
-      Array.from({ length: 300 }, (_, n) => said(`${id} ${n} ${'x'.repeat(1500)}`)),
-    )
-  }
-  const reading = ids
-    .flatMap((id) => [id, id, id])
-    .map(async (id) => {
-      const texts: string[] = []
-      for await (const batch of store.read(id))
-        for (const { event } of batch) texts.push((event as { text: string }).text)
-      return texts.length === 300 && texts.every((text, n) => text.startsWith(`${id} ${n} `))
-    })
-
-  expect(await Promise.all(reading)).toEqual(reading.map(() => true))
-  await store.close()
-})
