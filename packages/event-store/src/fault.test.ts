@@ -135,6 +135,7 @@ test('relaxed, a session that is closed while its file is being synced is not ta
   await opened.append('s', mine, [said('one')])
   await opened.release('s', mine)
   await opened.close()
+  await heard()
 
   expect(fatal).toEqual([])
 })
