@@ -12,7 +12,7 @@ import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from '
 import { openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
-import { openPlaces, openTurns } from './turns.ts'
+import { openPlaces, openShared, openTurns } from './turns.ts'
 import {
   type CreateOptions,
   createWorktree,
@@ -74,7 +74,12 @@ export type Worktrees = {
 }
 
 export async function openWorktrees(options: WorktreesOptions): Promise<Worktrees> {
-  const { disk = nodeDisk, now = () => new Date(), newId = monotonicFactory() } = options
+  const { now = () => new Date(), newId = monotonicFactory() } = options
+  // Those who want the same folder synced at the same time share it: every sync makes all others who write wait.
+  const disk: Disk = {
+    ...(options.disk ?? nodeDisk),
+    syncDirectory: openShared((options.disk ?? nodeDisk).syncDirectory),
+  }
   await disk.makeDirectory(options.directory)
   const places = placesIn(await realpath(options.directory))
   for (const name of ['records', 'aside']) await disk.makeDirectory(join(places.own, name))
