@@ -16,6 +16,7 @@ test('help names every command with what it is for, and the exit codes', async (
     'digest',
     'diff',
     'explain',
+    'snapshots',
     'completion',
   ])
     expect(stdout).toMatch(new RegExp(`^  ${command} .*\\w`, 'm'))
@@ -106,6 +107,8 @@ test('the bash completion completes commands and their options', async () => {
 
   expect(complete('matrix ver')).toBe('verify')
   expect(complete('matrix verify --st')).toBe('--strict')
+  expect(complete('matrix snapshots re')).toBe('restore')
+  expect(complete('matrix snapshots list --ta')).toBe('--task')
   for (const shell of ['zsh', 'fish']) expect((await matrix(['completion', shell])).stdout).toContain('verify')
   for (const shell of ['cmd', 'constructor', '__proto__'])
     expect(await matrix(['completion', shell])).toMatchObject({

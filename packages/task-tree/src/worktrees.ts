@@ -3,13 +3,13 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
-import { type BranchChanges, type ChangesOptions, readChanges } from './branch-changes.ts'
+import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { removeFile } from './durable-file.ts'
 import type { Git } from './git.ts'
 import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
-import { openRepository, type Repository } from './repository.ts'
+import { checkOid, openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { openPlaces, openShared, openTurns } from './turns.ts'
@@ -61,6 +61,8 @@ export type Worktrees = {
   snapshot(taskId: string, reason: string): Promise<Snapshot | undefined>
   remove(options: RemoveOptions): Promise<Removed>
   snapshots(taskId?: string): Promise<Snapshot[]>
+  /** What a snapshot holds beyond the commit it was taken on. */
+  snapshotChanges(name: string): Promise<FileChange[]>
   /** Writes the files of a snapshot into a folder that does not exist yet. */
   restore(name: string, folder: string): Promise<Snapshot>
   forgetSnapshot(name: string): Promise<void>
@@ -123,6 +125,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
         return removeWorktree(work, remove)
       }),
     snapshots: (taskId) => listSnapshots(repository, taskId),
+    snapshotChanges: async (name) => readSnapshotChanges(repository, await getSnapshot(repository, name)),
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
     changes: (changes) => readChanges(repository, changes),
@@ -228,6 +231,12 @@ async function snapshotReady(work: WorktreeWork, taskId: string, reason: string)
   } finally {
     await disk.remove(indexFile).catch(() => {})
   }
+}
+
+async function readSnapshotChanges(repository: Repository, { head, commit }: Snapshot): Promise<FileChange[]> {
+  // Taken before the first commit: everything in it is new.
+  const nothing = async () => checkOid((await repository.files(['hash-object', '-t', 'tree', '--stdin'])).text())
+  return listFiles(repository, head ?? (await nothing()), commit)
 }
 
 async function restoreFiles(

@@ -5,7 +5,7 @@ import { print } from '../terminal.ts'
 
 type Word = { word: string; summary: string }
 
-const shells: Record<string, (commands: (Word & { options: Word[] })[]) => string> = {
+const shells: Record<string, (commands: (Word & { verbs: Word[]; options: Word[] })[]) => string> = {
   bash: bashScript,
   zsh: zshScript,
   fish: fishScript,
@@ -23,6 +23,7 @@ export function completion(shell: string, program: Command): ExitCode {
       program.commands.map((command) => ({
         word: command.name(),
         summary: command.summary(),
+        verbs: command.commands.map((verb) => ({ word: verb.name(), summary: verb.summary() })),
         options: optionsOf(command),
       })),
     ),
@@ -30,9 +31,11 @@ export function completion(shell: string, program: Command): ExitCode {
   return exitCode.ok
 }
 
+/** The options of a command and of the verbs below it, each once. */
 function optionsOf(command: Command): Word[] {
-  const help = { word: '--help', summary: 'show help' }
-  return [...command.options.map(({ long, description }) => ({ word: long ?? '', summary: description })), help]
+  const all = [command, ...command.commands].flatMap(({ options }) => options)
+  const words = new Map(all.map(({ long, description }) => [long ?? '', description]))
+  return [...words, ['--help', 'show help'] as const].map(([word, summary]) => ({ word, summary }))
 }
 
 type Commands = Parameters<(typeof shells)['bash']>[0]
@@ -40,7 +43,7 @@ type Commands = Parameters<(typeof shells)['bash']>[0]
 function bashScript(commands: Commands): string {
   const list = (words: readonly string[]) => `$'${words.join('\\n')}'`
   const cases = commands.map(
-    ({ word, options }) => `    ${word}) words=${list(options.map((option) => option.word))} ;;`,
+    ({ word, verbs, options }) => `    ${word}) words=${list([...verbs, ...options].map((each) => each.word))} ;;`,
   )
   return `_matrix() {
   local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]} words
@@ -57,8 +60,8 @@ complete -o filenames -F _matrix matrix mxd`
 function zshScript(commands: Commands): string {
   const list = commands.map(({ word, summary }) => `'${word}:${quote(summary)}'`)
   const cases = commands.map(
-    ({ word, options }) =>
-      `    ${word}) _arguments ${options.map((option) => `'${option.word}[${quote(option.summary)}]'`).join(' ')} '*:file:_files' ;;`,
+    ({ word, verbs, options }) =>
+      `    ${word}) _arguments ${verbs.length ? `'1: :(${verbs.map((verb) => verb.word).join(' ')})' ` : ''}${options.map((option) => `'${option.word}[${quote(option.summary)}]'`).join(' ')} '*:file:_files' ;;`,
   )
   return `#compdef matrix mxd
 _matrix() {
@@ -77,6 +80,12 @@ function fishScript(commands: Commands): string {
     .flatMap((program) => [
       ...commands.map(
         ({ word, summary }) => `complete -c ${program} -n __fish_use_subcommand -f -a ${word} -d '${quote(summary)}'`,
+      ),
+      ...commands.flatMap(({ word, verbs }) =>
+        verbs.map(
+          (verb) =>
+            `complete -c ${program} -n '__fish_seen_subcommand_from ${word}' -f -a ${verb.word} -d '${quote(verb.summary)}'`,
+        ),
       ),
       ...commands.flatMap(({ word, options }) =>
         options.map(
