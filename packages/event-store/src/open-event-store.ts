@@ -7,6 +7,7 @@ import { parseHeads } from './event-head.ts'
 import type { EventStore } from './event-store.ts'
 import { nodeFileSystem } from './file-system.ts'
 import { type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
+import { openReserve, type Reserve } from './reserve.ts'
 import { openRetention, type Retention } from './retention.ts'
 import { type IndexProgress, openSessionIndex, type SessionIndex } from './session-index.ts'
 
@@ -14,10 +15,12 @@ export type OpenOptions = JsonlOptions & {
   /** What a second process is told about this one, such as its address. */
   note?: string
   onProgress?(progress: IndexProgress): void
+  /** How much room to keep for when the disk is full, such as 64 MiB; see `reserve`. None when left out. */
+  reserveBytes?: number
 }
 
 /** The sessions of one data directory, and everything that is done with them. */
-export type DataStore = EventStore & Retention & { index: SessionIndex }
+export type DataStore = EventStore & Retention & { index: SessionIndex; reserve: Reserve }
 
 /** Opens the sessions of a data directory, for this process alone. */
 export async function openEventStore(directory: string, options: OpenOptions = {}): Promise<DataStore> {
@@ -52,7 +55,9 @@ export async function openEventStore(directory: string, options: OpenOptions = {
       },
     })
     opened.unshift(index)
-    return { ...jsonl, ...openRetention({ fileSystem, checker, jsonl, index, directories }), index, close: closeAll }
+    const reserve = await openReserve(fileSystem, join(directory, 'reserve'), options.reserveBytes ?? 0)
+    const retention = openRetention({ fileSystem, checker, jsonl, index, directories })
+    return { ...jsonl, ...retention, index, reserve, close: closeAll }
   } catch (error) {
     await closeAll()
     throw error

@@ -91,7 +91,7 @@ const idle: Bytes[] = []
 
 function takeBuffers(size: number): { next(): Bytes; release(): void } {
   // One buffer holds all of it, so there is nothing to alternate with.
-  if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafeSlow(size), release: () => undefined }
+  if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafe(size), release: () => undefined }
   // One that is being filled, one that is parsed, and one before it that is still being checked.
   const rota: Bytes[] = []
   let taken = 0
