@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { open as openFile, rm } from 'node:fs/promises'
 import { storageError } from './session-writer.ts'
 import { type Database, loadSqlite } from './sqlite.ts'
 
@@ -55,8 +55,15 @@ export async function removeDatabase(file: string): Promise<void> {
   await Promise.all(['', '-wal', '-shm', '-journal'].map((ending) => rm(`${file}${ending}`, { force: true })))
 }
 
+/** Makes the file before SQLite does, which would let everyone on the machine read what was said. */
+export async function keepPrivate(file: string): Promise<void> {
+  const made = await openFile(file, 'a', 0o600)
+  await made.close()
+}
+
 async function open(file: string): Promise<Database> {
   const Database = await loadSqlite()
+  await keepPrivate(file)
   const database = new Database(file)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')

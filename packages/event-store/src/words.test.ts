@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -108,6 +108,17 @@ test('an archive is searched once, whether it was put away before or after its w
   await again.index.catchUp()
 
   expect((await again.index.search('needle')).hits).toMatchObject([{ sessionId: 'a', seq: 1 }])
+})
+
+test('nobody else on the machine can read what was said, in whichever file', async () => {
+  await chmod(directory, 0o755)
+  const store = await open()
+  await append(store, 'a', said('between us'))
+  await store.index.catchUp()
+  const files = ['index.sqlite', 'index.sqlite-wal', 'words.sqlite', 'words.sqlite-wal', join('sessions', 'a.jsonl')]
+  const modes = await Promise.all(files.map(async (file) => (await stat(join(directory, file))).mode & 0o077))
+
+  expect(modes).toEqual(files.map(() => 0))
 })
 
 const long = `needle ${'the quick brown fox jumps over the lazy dog '.repeat(40)}`

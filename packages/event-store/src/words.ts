@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import { removeDatabase } from './index-database.ts'
+import { keepPrivate, removeDatabase } from './index-database.ts'
 import type { FoundEntry, Source, WordsCalls, WordsQuery } from './words-thread.ts'
 import { serveWords } from './words-thread.ts'
 
@@ -62,6 +62,7 @@ export async function openWords(file: string): Promise<Words> {
 }
 
 async function openThread(file: string): Promise<Words> {
+  await keepPrivate(file)
   const thread = startThread(file)
   const known = await thread.call('sources', undefined).catch(async (error) => {
     await thread.stop()
