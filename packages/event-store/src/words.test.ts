@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -108,6 +108,33 @@ test('an archive is searched once, whether it was put away before or after its w
   await again.index.catchUp()
 
   expect((await again.index.search('needle')).hits).toMatchObject([{ sessionId: 'a', seq: 1 }])
+})
+
+test('words that cannot be stored hold up no append, are named, and are there once they can be', async () => {
+  await mkdir(words())
+  const store = await open()
+  await append(store, 'a', said('needle'))
+  await expect(store.index.search('needle')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining(words()),
+  })
+  await append(store, 'a', said('another needle'))
+  await expect(store.index.catchUp()).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+
+  await rm(words(), { recursive: true })
+  await store.index.catchUp()
+  expect((await store.index.search('needle')).hits).toHaveLength(2)
+})
+
+test('a data directory may have any name', async () => {
+  directory = join(directory, 'it\'s a "data"\n directory, für alle %20 #1?x')
+  const store = await open()
+  await append(store, 'a', said('needle'))
+  await store.index.catchUp()
+  await store.close()
+  const again = await open()
+
+  expect((await again.index.search('needle')).hits).toHaveLength(1)
 })
 
 test('nobody else on the machine can read what was said, in whichever file', async () => {
