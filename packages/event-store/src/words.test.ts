@@ -46,6 +46,7 @@ test('what is appended while older words are read in is found before they all ar
   while (found.hits.length === 0 && !found.complete) found = await again.index.search('fresh')
 
   expect(found).toMatchObject({ complete: false, hits: [{ sessionId: 'now' }] })
+  expect(found.progress.done).toBeLessThan(found.progress.total)
   await caughtUp
 })
 
