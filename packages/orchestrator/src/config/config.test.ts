@@ -1,3 +1,5 @@
+import { ConfigView } from '@matrix/protocol/http'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openConfig } from './config.ts'
 import { type MemoryWorld, memoryWorld } from './memory-world.testing.ts'
@@ -333,6 +335,175 @@ test('a key may name a variable that holds it', async () => {
 
   expect(settings.authGroups).toEqual({ a: { anthropicApiKey: 'k9' }, b: {} })
   expect(problems).toMatchObject([{ key: 'authGroups.b.openaiApiKey', line: 3 }])
+})
+
+test('a set value is in force at once and stands in the file it was set in, comments kept', async () => {
+  const { config, world } = open({ [globalFile]: '{\n  // the good one\n  "model": "a"\n}\n' })
+  await config.set('global', 'model', 'b')
+  await config.set('local', 'budgetUsd', 3, project)
+  await config.set('repo', 'maxDepth', 2, project)
+
+  expect(world.disk.get(globalFile)).toBe('{\n  // the good one\n  "model": "b"\n}\n')
+  expect((await config.resolve(project)).settings).toMatchObject({ model: 'b', budgetUsd: 3, maxDepth: 2 })
+  expect([...world.disk.keys()]).toEqual([globalFile, localFile, repoFile])
+})
+
+test('the first key can be set on its own, and its kind says which provider it is for', async () => {
+  const { config } = open({})
+  await config.set('global', 'authGroups.default.anthropicApiKey', 'sk-ant-0123456789abcdef')
+
+  expect((await config.resolve()).settings.authGroups).toEqual({
+    default: { anthropicApiKey: 'sk-ant-0123456789abcdef' },
+  })
+})
+
+test('an unset value is gone, and so is the entry that has nothing left', async () => {
+  const { config, world } = open({})
+  await config.set('global', 'model', 'm')
+  await config.set('global', 'authGroups.work.openaiApiKey', 'k')
+  await config.unset('global', 'authGroups.work.openaiApiKey')
+
+  expect(JSON.parse(world.disk.get(globalFile) ?? '')).toEqual({ model: 'm' })
+})
+
+test('unsetting what is not set changes nothing', async () => {
+  const { config, world } = open({ [globalFile]: '{}' })
+  world.onWrite = () => {
+    throw new Error('written')
+  }
+  await config.unset('global', 'model')
+
+  expect(world.disk.get(globalFile)).toBe('{}')
+})
+
+test.each([
+  ['port', 'eighty'],
+  ['port', 0],
+  ['model', ''],
+  ['model', null],
+  ['nonsense', 1],
+  ['authGroups.work.nonsense', 'x'],
+  ['authGroups.__proto__.openaiApiKey', 'x'],
+  ['authGroups..openaiApiKey', 'x'],
+  ['mcpServers.db.args', ['x']],
+  ['mcpServers.__proto__', { command: 'x' }],
+  ['sandbox', 'sometimes'],
+])('a wrong value is refused and nothing is written: %s = %j', async (key, value) => {
+  const { config, world } = open({ [globalFile]: '{ "model": "a" }' })
+
+  await expect(config.set('global', key, value)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  expect(world.disk.get(globalFile)).toBe('{ "model": "a" }')
+})
+
+test('a wrong value elsewhere in the file does not keep anybody from correcting another, nor that one', async () => {
+  const { config, world } = open({ [globalFile]: '{ "port": "x", "authGroups": { "a": {} } }' })
+  await config.set('global', 'model', 'b')
+  await config.set('global', 'authGroups.b.openaiApiKey', 'k')
+  await config.set('global', 'port', 80)
+
+  expect(JSON.parse(world.disk.get(globalFile) ?? '')).toMatchObject({ model: 'b', port: 80 })
+  await expect(config.set('global', 'authGroups.a.provider', 'x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+})
+
+test('a file that is not JSON is not edited, and its line is named', async () => {
+  const { config, world } = open({ [globalFile]: '{\n  "model" "a"\n}' })
+
+  await expect(config.set('global', 'model', 'b')).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining(`${globalFile}:2`),
+  })
+  expect(world.disk.get(globalFile)).toBe('{\n  "model" "a"\n}')
+})
+
+test('a secret is never written into the repository', async () => {
+  const { config, world } = open({})
+  const env = { GH_TOKEN: 'ghp_1234567890abcdefghijklmn' }
+  const set = config.set('repo', 'mcpServers.gh', { command: 'gh', env }, project)
+
+  await expect(set).rejects.toMatchObject({ code: 'CONFIG_FORBIDDEN', message: expect.not.stringContaining('ghp_1') })
+  expect(world.disk.has(repoFile)).toBe(false)
+})
+
+test('a layer of a project needs a project', async () => {
+  await expect(open({}).config.set('local', 'model', 'x')).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
+})
+
+test('edits wait for each other, and one that fails does not hold up the next', async () => {
+  const { config, world } = open({})
+  let writes = 0
+  world.onWrite = async () => {
+    writes += 1
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    if (writes === 2) throw new Error('no space')
+  }
+  const edits = [
+    config.set('global', 'model', 'm'),
+    config.set('global', 'port', 81),
+    config.set('global', 'maxDepth', 3),
+  ]
+
+  expect((await Promise.allSettled(edits)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(JSON.parse(world.disk.get(globalFile) ?? '')).toEqual({ model: 'm', maxDepth: 3 })
+})
+
+test('whatever is set and taken back again leaves the file as it was read', async () => {
+  const setting = fc.constantFrom<[string, unknown]>(
+    ['model', 'x'],
+    ['authGroups.new.openaiApiKey', 'k'],
+    ['mcpServers.new', { command: 'c', env: { A: 'b' } }],
+    ['deny', ['bash']],
+    ['auth.sessionIdleMs', 5_000],
+  )
+  const start = '{\n  // one\n  "port": 80, // two\n  /* three */ "auth": { "sessionMaxMs": 9000 }\n  // four\n}\n'
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(setting, { selector: ([key]) => key }), async (edits) => {
+      const { config, world } = open({ [globalFile]: start })
+      for (const [key, value] of edits) await config.set('global', key, value)
+      for (const [key] of edits) await config.unset('global', key)
+
+      expect(world.disk.get(globalFile)?.replaceAll(/\s+/g, ' ')).toBe(start.replaceAll(/\s+/g, ' '))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('the view names every setting, where it comes from, and who may set it', async () => {
+  const { config } = open({
+    [globalFile]: '{\n  "model": "a" }',
+    [localFile]: '{ "mcpServers": { "db": { "command": "c" } } }',
+  })
+  const view = await config.view(project)
+  const find = (key: string) => view.entries.find((entry) => entry.key === key)
+
+  expect(find('model')).toMatchObject({ value: 'a', origin: 'global', file: globalFile, line: 2 })
+  expect(find('mcpServers.db.command')).toMatchObject({ value: 'c', origin: 'local', file: localFile, line: 1 })
+  expect(find('port')).toMatchObject({ value: 7433, origin: 'default', file: null, settableIn: ['global'] })
+  expect(find('childModel')).toMatchObject({ value: null, origin: 'default' })
+  expect(ConfigView.parse(view)).toEqual(view)
+})
+
+test('the view says that there is a secret and never which', async () => {
+  const { config } = open({
+    [globalFile]:
+      '{ "authGroups": { "a": { "anthropicApiKey": "plainsecret1" } }, "mcpServers": { "gh": { "command": "gh", "args": ["--token=plainsecret2", "-v"], "env": { "GH_TOKEN": "plainsecret3", "LANG": "C" } } } }',
+  })
+  const view = await config.view()
+  const find = (key: string) => view.entries.find((entry) => entry.key === key)
+
+  expect(find('authGroups.a.anthropicApiKey')).toMatchObject({ value: null, isSecret: true, origin: 'global' })
+  expect(find('mcpServers.gh.env.GH_TOKEN')).toMatchObject({ value: null, isSecret: true })
+  expect(find('mcpServers.gh.env.LANG')).toMatchObject({ value: 'C', isSecret: false })
+  expect(find('mcpServers.gh.args')).toMatchObject({ value: ['(hidden)', '-v'] })
+  expect(JSON.stringify(view)).not.toContain('plainsecret')
+})
+
+test('the view shows what the environment gives, without the keys', async () => {
+  const view = await open({}, { OPENAI_API_KEY: 'plainsecret' }).config.view()
+
+  expect(view.entries.filter(({ key }) => key.startsWith('authGroups'))).toMatchObject([
+    { key: 'authGroups.openai.provider', value: 'openai', origin: 'environment' },
+    { key: 'authGroups.openai.openaiApiKey', value: null, isSecret: true, origin: 'environment' },
+  ])
 })
 
 function open(files: Record<string, string>, environment: Record<string, string> = {}) {

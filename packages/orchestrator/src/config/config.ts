@@ -128,7 +128,7 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
     const done = tail.then(async () => {
       const path = checkKey(layer, key)
       const file = fileOf(layer, project)
-      const text = (await world.files.read(file)) ?? ''
+      const text = ((await world.files.read(file)) ?? '').replace(/^\uFEFF/, '')
       const before = readLayer(layer, file, text)
       if (before.isBroken) throw invalid(before.problems[0], file)
       const changed = change(text, path)
