@@ -120,8 +120,8 @@ test('a route reaches its provider with its own key, in its own language', async
   await mock.close()
 
   expect(answers).toEqual(['one', 'two'])
-  expect(mock.requests.map(({ path, headers }) => [path, headers['x-api-key'] ?? headers.authorization])).toEqual([
-    ['/v1/messages', 'sk-a'],
+  expect(mock.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/v1/messages', 'Bearer sk-a'],
     ['/v1/chat/completions', 'Bearer sk-o'],
   ])
   expect(mock.requests.map(({ body }) => JSON.parse(body).model)).toEqual(['claude-sonnet-4-6', 'qwen'])
