@@ -1,4 +1,5 @@
 export { nodeWorld } from './adapters/node-world.ts'
+export { findShippedAgents } from './adapters/shipped-agents.ts'
 export {
   type Config,
   type ConfigOptions,
@@ -10,6 +11,14 @@ export {
 } from './config/config.ts'
 export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
 export { openTrust, type Trust, type Trusted } from './config/trust.ts'
+export {
+  type AgentManifest,
+  type CatalogOptions,
+  type FindOptions,
+  type ManifestCatalog,
+  openManifestCatalog,
+  type UnapprovedAgent,
+} from './manifest-catalog.ts'
 export {
   type Adapters,
   createModelRoutes,
@@ -27,4 +36,11 @@ export {
   type ProjectRegistry,
   type RegistryOptions,
 } from './project-registry.ts'
+export {
+  buildSystemPrompt,
+  formatContext,
+  type MessageContext,
+  prepareAgentMessage,
+  type SystemPromptOptions,
+} from './prompt.ts'
 export type { Files, World } from './world.ts'
