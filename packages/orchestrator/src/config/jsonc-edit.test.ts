@@ -74,7 +74,7 @@ test('after a set, the document says what was set and else what it said before, 
       expect(read(changed)).toEqual(expected)
       expect(comments(changed)).toEqual(comments(without(text, at, 'value')))
     }),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 
@@ -87,7 +87,7 @@ test('after an unset, the value is gone and all else is as before, comments too'
       expect(pruned(read(changed))).toEqual(pruned(withoutValue(before, at)))
       expect(comments(changed)).toEqual(comments(without(text, at, 'property')))
     }),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 
@@ -100,7 +100,7 @@ test('a set that is taken back leaves the document as it was', () => {
       expect(read(back)).toEqual(before)
       expect(comments(back)).toEqual(comments(text))
     }),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 
