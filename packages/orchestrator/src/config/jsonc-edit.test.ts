@@ -46,6 +46,7 @@ test('a property is taken out with its line, and nothing else is', () => {
 test('an object that is empty without it goes too, unless a comment is in it', () => {
   expect(removeFromJsonc('{\n  "a": { "b": { "c": 1 } },\n  "d": 2\n}', ['a', 'b', 'c'])).toBe('{\n  "d": 2\n}')
   expect(removeFromJsonc('{ "a": { /* why */ "b": 1 } }', ['a', 'b'])).toBe('{ "a": { /* why */  } }')
+  expect(removeFromJsonc('{ "a": /* why */ { "b": 1 } }', ['a', 'b'])).toBe('{ "a": /* why */ {  } }')
 })
 
 test('what is not there cannot be taken out', () => {
