@@ -444,6 +444,9 @@ test('a secret is never written into the repository', async () => {
   const set = config.set('repo', 'mcpServers.gh', { command: 'gh', env }, project)
 
   await expect(set).rejects.toMatchObject({ code: 'CONFIG_FORBIDDEN', message: expect.not.stringContaining('ghp_1') })
+  await expect(config.set('repo', 'mcpServers.gh.env', env, project)).rejects.toMatchObject({
+    code: 'CONFIG_FORBIDDEN',
+  })
   expect(world.disk.has(repoFile)).toBe(false)
 })
 
