@@ -1,2 +1,22 @@
+export { nodeWorld } from './adapters/node-world.ts'
+export {
+  type Config,
+  type ConfigOptions,
+  type ConfigProject,
+  openConfig,
+  type ResolvedConfig,
+  type Settings,
+  type UnapprovedServer,
+} from './config/config.ts'
+export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
+export { openTrust, type Trust, type Trusted } from './config/trust.ts'
 export type { Operations, Orchestrator, Resumed, ServedOperation } from './operations.ts'
+export {
+  type FindRepository,
+  type FoundRepository,
+  openProjectRegistry,
+  type Project,
+  type ProjectRegistry,
+  type RegistryOptions,
+} from './project-registry.ts'
 export type { Files, World } from './world.ts'
