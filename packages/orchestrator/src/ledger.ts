@@ -14,9 +14,12 @@ export type Ledger = {
   recheck(): void
 }
 
+/** What a task may cost: by itself, or together with everything below it. */
+export type BudgetLimit = { taskId: string; budgetUsd: number; counts: 'own' | 'tree' }
+
 export type LedgerOptions = {
-  /** The task and the tasks above it, nearest first, with what each may cost together with everything below it. */
-  limits(taskId: string): { taskId: string; budgetUsd: number | undefined }[]
+  /** Every budget that a task's turns count against, the tightest circle first. */
+  limits(taskId: string): BudgetLimit[]
   /** The task and everything below it. */
   below(taskId: string): string[]
   onSpent(taskId: string): void
@@ -35,18 +38,16 @@ export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger 
 
   /** Every budget that the task counts against, nearest first. */
   function levelsOf(taskId: string): Level[] {
-    return limits(taskId).flatMap((limit, index): Level[] => {
-      if (limit.budgetUsd === undefined) return []
-      const held = below(limit.taskId).flatMap((id) => [...(reserved.get(id) ?? [])])
-      return [
-        {
-          scope: index === 0 ? 'task' : 'tree',
-          costUsd: treeSpent(limit.taskId),
-          budgetUsd: limit.budgetUsd,
-          reserved: held.reduce((sum, { usd }) => sum + usd, 0),
-          reservations: held.length,
-        },
-      ]
+    return limits(taskId).map(({ taskId: owner, budgetUsd, counts }): Level => {
+      const members = counts === 'own' ? [owner] : below(owner)
+      const held = members.flatMap((id) => [...(reserved.get(id) ?? [])])
+      return {
+        scope: owner === taskId ? 'task' : 'tree',
+        costUsd: members.reduce((sum, id) => sum + spentBy(id), 0),
+        budgetUsd,
+        reserved: held.reduce((sum, { usd }) => sum + usd, 0),
+        reservations: held.length,
+      }
     })
   }
 

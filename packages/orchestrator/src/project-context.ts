@@ -5,23 +5,13 @@ import type { Frame, Problem } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { Agent } from './agent.ts'
 import type { AttentionList } from './attention.ts'
+import type { Settings } from './config/config.ts'
 import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
-
-/** The settings that agents live by, as they are in force at the moment. */
-export type Settings = {
-  agent: string
-  childAgent?: string | undefined
-  budgetUsd?: number | undefined
-  maxDepth: number
-  clarifyTimeoutMs?: number | undefined
-  maxTurns?: number | undefined
-  sessionKeep?: number | undefined
-}
 
 export type Role = 'root' | 'task'
 
