@@ -10,6 +10,14 @@ export {
 } from './config/config.ts'
 export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
 export { openTrust, type Trust, type Trusted } from './config/trust.ts'
+export {
+  type Adapters,
+  createModelRoutes,
+  type ModelRoutes,
+  type ModelSettings,
+  openAdapters,
+  type SecretSink,
+} from './model-routes.ts'
 export type { Operations, Orchestrator, Resumed, ServedOperation } from './operations.ts'
 export {
   type FindRepository,

@@ -51,8 +51,8 @@ test('auth groups are united by name, each whole from the highest layer that has
   })
 
   expect((await config.resolve(project)).settings.authGroups).toEqual({
-    a: { anthropicApiKey: 'k1' },
-    b: { openaiBaseUrl: 'http://localhost:1' },
+    a: { provider: 'anthropic', anthropicApiKey: 'k1' },
+    b: { provider: 'openai', openaiBaseUrl: 'http://localhost:1' },
   })
 })
 
@@ -333,7 +333,10 @@ test('a key may name a variable that holds it', async () => {
     '{ "authGroups": {\n "a": { "anthropicApiKey": "$env:WORK_KEY" },\n "b": { "openaiApiKey": "$env:NO_KEY" } } }'
   const { settings, problems } = await open({ [globalFile]: text }, { WORK_KEY: 'k9' }).config.resolve()
 
-  expect(settings.authGroups).toEqual({ a: { anthropicApiKey: 'k9' }, b: {} })
+  expect(settings.authGroups).toEqual({
+    a: { provider: 'anthropic', anthropicApiKey: 'k9' },
+    b: { provider: 'openai' },
+  })
   expect(problems).toMatchObject([{ key: 'authGroups.b.openaiApiKey', line: 3 }])
 })
 
@@ -353,7 +356,7 @@ test('the first key can be set on its own, and its kind says which provider it i
   await config.set('global', 'authGroups.default.anthropicApiKey', 'sk-ant-0123456789abcdef')
 
   expect((await config.resolve()).settings.authGroups).toEqual({
-    default: { anthropicApiKey: 'sk-ant-0123456789abcdef' },
+    default: { provider: 'anthropic', anthropicApiKey: 'sk-ant-0123456789abcdef' },
   })
 })
 

@@ -13,6 +13,7 @@ import {
   isSettingKey,
   type MatrixConfig,
   type McpServerConfig,
+  providerOf,
   type SettingKey,
   settingOf,
   settings,
@@ -234,7 +235,7 @@ function resolveGroups(
         if (!found) problems.push(missingVariable(merged, layers, ['authGroups', name, field], variable))
         return found ? [[field, found]] : []
       })
-      return [name, Object.fromEntries(fields) as AuthGroup]
+      return [name, { provider: providerOf(group), ...Object.fromEntries(fields) } as AuthGroup]
     }),
   )
 }

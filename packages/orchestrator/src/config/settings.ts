@@ -89,7 +89,7 @@ export const settings = {
     default: {},
   },
   defaultAuth: {
-    description: 'The auth group of root agents; the only one there is, when left out.',
+    description: 'The auth group of root agents; the one called "default", or else the first, when left out.',
     schema: EntryName,
     layers: usersOwn,
     merge: 'override',
