@@ -29,8 +29,10 @@ export type MockProvider = {
   requests: SeenRequest[]
   /** What was wrong with the requests so far, in words. */
   problems: string[]
-  /** Scripted turns that nobody asked for yet. */
+  /** How many scripted turns nobody asked for yet. */
   remaining(): number
+  /** The same by conversation, without those that were played to their end. */
+  unplayed(): { name: string; turns: number }[]
   /** Throws `MOCK_FAILED` unless every request was right and every turn was played. */
   verify(): void
   close(): Promise<void>
@@ -43,6 +45,8 @@ export type MockProviderOptions = {
   host?: string
   /** Keep no copy of the requests, for runs that last long. */
   forgetful?: boolean
+  /** Told of every problem as it is found. */
+  onProblem?: (problem: string) => void
 }
 
 const paths: [suffix: string, dialect: Dialect][] = [
@@ -57,7 +61,7 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
   const server = createServer((request, response) => {
     response.on('error', () => {})
     void stage.serve(request, response).catch((error: unknown) => {
-      stage.problems.push(`the mock itself failed: ${String(error)}`)
+      stage.complain(`the mock itself failed: ${String(error)}`)
       response.destroy()
     })
   })
@@ -76,6 +80,7 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
     requests: stage.requests,
     problems: stage.problems,
     remaining: stage.remaining,
+    unplayed: stage.unplayed,
     verify: stage.verify,
     async close() {
       stage.stop()
@@ -85,18 +90,24 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
   }
 }
 
-type Stage = Pick<MockProvider, 'play' | 'requests' | 'problems' | 'remaining' | 'verify'> & {
+type Stage = Pick<MockProvider, 'play' | 'requests' | 'problems' | 'remaining' | 'unplayed' | 'verify'> & {
   serve(request: IncomingMessage, response: ServerResponse): Promise<void>
+  complain(problem: string): void
   stop(): void
 }
 
 /** Everything but the listening: which script a request belongs to, and what it gets. */
-function openStage({ playbook, turns, forgetful }: MockProviderOptions): Stage {
+function openStage({ playbook, turns, forgetful, onProblem }: MockProviderOptions): Stage {
   if (playbook) checkPlaybook(playbook)
   const cast = playbook?.stateless ? createStatelessCast(playbook) : createOrderedCast()
   const requests: SeenRequest[] = []
   const problems: string[] = []
   const closing = new AbortController()
+
+  function complain(problem: string): void {
+    problems.push(problem)
+    onProblem?.(problem)
+  }
 
   function play(conversation: Conversation | Turn[]): void {
     cast.add(Array.isArray(conversation) ? { turns: conversation } : conversation)
@@ -130,25 +141,26 @@ function openStage({ playbook, turns, forgetful }: MockProviderOptions): Stage {
       cue.answered()
     } catch (error) {
       if (!(error instanceof Violation)) throw error
-      problems.push(error.message)
+      complain(error.message)
       sendJson(response, error.status, dialect.error(error))
     }
   }
 
+  function unplayed(): { name: string; turns: number }[] {
+    return cast.remaining().filter(({ turns }) => turns > 0)
+  }
+
   function remaining(): number {
-    return cast.remaining().reduce((sum, { turns }) => sum + turns, 0)
+    return unplayed().reduce((sum, { turns }) => sum + turns, 0)
   }
 
   function verify(): void {
-    const left = cast
-      .remaining()
-      .filter(({ turns }) => turns > 0)
-      .map(({ name, turns }) => `${name}: ${turns} scripted turns were never asked for`)
+    const left = unplayed().map(({ name, turns }) => `${name}: ${turns} scripted turns were never asked for`)
     const all = [...problems, ...left]
     if (all.length > 0) throw new MatrixError('MOCK_FAILED', all.join('\n'))
   }
 
-  return { play, requests, problems, remaining, verify, serve, stop: () => closing.abort() }
+  return { play, requests, problems, remaining, unplayed, verify, serve, complain, stop: () => closing.abort() }
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
