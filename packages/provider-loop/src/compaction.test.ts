@@ -147,6 +147,24 @@ describe.each(dialects)('through %s', (dialect) => {
     }
   })
 
+  test('a message that was stored before a crash in a compaction is stored again with what is heard after it', async () => {
+    const late = queueMessage.user({ id: 'late', text: 'And this?' })
+    const first = await tell({ dialect, says: ['Wait'], turns: [yields] })
+    const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+    const { durable } = await tell({
+      dialect,
+      events: [
+        ...session(['Wait'], first.durable),
+        { type: 'message', ...stamp, message: late },
+        { type: 'compact_started', ...stamp, reason: 'manual', tokens: 1 },
+      ],
+      queue: createMessageQueue([late]),
+      turns: [summary, { fresh: true, assert: { userText: 'And this?' }, ...done }],
+    })
+
+    expect(active(durable)).toContainEqual(expect.objectContaining({ type: 'message', message: late }))
+  })
+
   test('an idle agent that crashed while it was compacted is idle again afterwards', async () => {
     const first = await tell({
       dialect,

@@ -140,6 +140,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
 
   function startOver(): void {
     history.clear()
+    known.clear()
     compacting = undefined
     turn = undefined
     calls = []
