@@ -63,7 +63,14 @@ export const DurableEvent = z.discriminatedUnion('type', [
     usage: TokenUsage,
     costUsd: usd,
   }),
-  z.object({ type: z.literal('compact_started'), ...stamp, reason: z.enum(['threshold', 'manual']), tokens: count }),
+  /** An agent that was `idle` before waits again afterwards. */
+  z.object({
+    type: z.literal('compact_started'),
+    ...stamp,
+    reason: z.enum(['threshold', 'manual']),
+    tokens: count,
+    idle: z.boolean().optional(),
+  }),
   z.object({ type: z.literal('summarization_request'), ...stamp, text: z.string() }),
   z.object({ type: z.literal('compact_marker'), ...stamp, checkpoint: z.string() }),
   /** How the conversation starts over. `requests` are the user's own words so far; an `idle` agent goes on waiting. */
