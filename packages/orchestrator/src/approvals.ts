@@ -19,11 +19,17 @@ function openApprovals(ctx: ProjectContext): Map<string, (answer: ApprovalAnswer
 export function askForApproval(
   ctx: ProjectContext,
   taskId: string,
-  request: ApprovalRequest,
+  request: Omit<ApprovalRequest, 'agent'>,
   { signal }: { signal: AbortSignal },
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
   const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt } = request
+  const answered = new Promise<ApprovalAnswer>((resolve) => {
+    openApprovals(ctx).set(request.id, resolve)
+    const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
   ctx.attention.add({
     id,
     kind: 'approval',
@@ -34,12 +40,7 @@ export function askForApproval(
     since: isoNow(ctx.world),
     approval: { uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
   })
-  return new Promise<ApprovalAnswer>((resolve) => {
-    openApprovals(ctx).set(request.id, resolve)
-    const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  }).finally(() => {
+  return answered.finally(() => {
     openApprovals(ctx).delete(request.id)
     ctx.attention.remove(id)
   })
@@ -49,7 +50,8 @@ export function answerApproval(ctx: ProjectContext, approvalId: string, decision
   const id = approvalId.replace(/^approval:/, '')
   const resolve = openApprovals(ctx).get(id)
   if (!resolve) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
-  if (decision.decision === 'deny') return resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
+  if (decision.decision === 'deny')
+    return resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
   const asked = ctx.attention.find(`approval:${id}`)?.approval
   if (asked?.inputDigest !== decision.inputDigest)
     throw new MatrixError('APPROVAL_UNKNOWN', 'The arguments are not the ones that were looked at', {

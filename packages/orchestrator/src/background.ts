@@ -27,7 +27,9 @@ export async function deliverBackgroundEnd(
   ctx.processes.delete(messageId(taskId, callId))
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
   const wake = ctx.tree.get(taskId).status === 'in_progress' && ctx.halted.get(taskId)?.kind !== 'stopped'
-  await deliverMessage(ctx, taskId, queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end }), { wake })
+  await deliverMessage(ctx, taskId, queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end }), {
+    wake,
+  })
 }
 
 /** Background commands end with the process that runs them. Whoever waits for one is told, or would wait for ever. */
@@ -43,9 +45,7 @@ export async function reportLostProcesses(ctx: ProjectContext, taskId: string): 
 }
 
 /** The background commands that a session has started, as far as it is still talked about. */
-export function findStartedProcesses(
-  events: DurableEvent[],
-): { callId: string; processId: string; command: string }[] {
+export function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
   const commands = new Map<string, string>()
   const found: { callId: string; processId: string; command: string }[] = []
   for (const event of events) {
@@ -56,7 +56,8 @@ export function findStartedProcesses(
     const command = event.type === 'tool_result' ? commands.get(event.callId) : undefined
     if (event.type !== 'tool_result' || command === undefined || event.isError) continue
     const [first] = event.content
-    const processId = first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId =
+      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
     if (processId) found.push({ callId: event.callId, processId, command })
   }
   return found

@@ -5,11 +5,11 @@ import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
+import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
-import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { isoNow } from './world.ts'
 
 /** What an agent needs to run: everything that had to be looked up, made or brought back. */

@@ -64,7 +64,9 @@ export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger 
           onSpent(taskId)
           wakeAll()
         }
-        return tightest(levelsOf(taskId)) ?? { scope: 'task', costUsd: spentBy(taskId), budgetUsd: Number.POSITIVE_INFINITY }
+        return (
+          tightest(levelsOf(taskId)) ?? { scope: 'task', costUsd: spentBy(taskId), budgetUsd: Number.POSITIVE_INFINITY }
+        )
       },
     }
   }

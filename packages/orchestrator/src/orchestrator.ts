@@ -2,8 +2,9 @@ import type { DataStore } from '@matrix/event-store'
 import { MatrixError, queueMessage } from '@matrix/protocol'
 import type { Attention, Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
-import type { TreeOptions, Worktrees } from '@matrix/task-tree'
+import type { SetupHook, TreeOptions, Worktrees } from '@matrix/task-tree'
 import type { Config, Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
 import { deliverMessage } from './delivery.ts'
 import { problemOf } from './halt.ts'
 import { createLimiter } from './limiter.ts'
@@ -11,7 +12,7 @@ import type { Operations, Orchestrator, Resumed } from './operations.ts'
 import { type OpenProject, openProject, type ProjectPorts, viewBrokenProject } from './project.ts'
 import type { Prompts, Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
-import type { Project as Registered, ProjectRegistry } from './project-registry.ts'
+import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
@@ -21,10 +22,11 @@ export type OrchestratorPorts = {
   world: World
   registry: ProjectRegistry
   config: Config
+  trust: Trust
   /** The project's own folder in the data directory. */
   directoryOf(projectId: string): string
   openStore(directory: string): Promise<DataStore>
-  openWorktrees(project: Registered): Promise<Worktrees>
+  openWorktrees(project: Registered, approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
   findBaseBranch(project: Registered): Promise<string>
   treeOptions(project: Registered): TreeOptions
   toolsOf(project: Registered): ToolHost
@@ -61,7 +63,8 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       world,
       directory: ports.directoryOf(id),
       openStore: ports.openStore,
-      openWorktrees: () => ports.openWorktrees(registered),
+      openWorktrees: (approveSetup) => ports.openWorktrees(registered, approveSetup),
+      trust: ports.trust,
       findBaseBranch: () => ports.findBaseBranch(registered),
       treeOptions: ports.treeOptions(registered),
       tools: ports.toolsOf(registered),
@@ -102,7 +105,11 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     throw new MatrixError('PROJECT_UNUSABLE', message, { hint })
   }
 
-  async function sendToProject(from: Registered, toProjectId: string, message: { id: string; content: string }): Promise<void> {
+  async function sendToProject(
+    from: Registered,
+    toProjectId: string,
+    message: { id: string; content: string },
+  ): Promise<void> {
     const to = contextOf(toProjectId)
     const { id, content } = message
     const words = queueMessage.crossProject({ id, fromProjectId: from.id, fromProject: from.name, content })
@@ -130,7 +137,8 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     Object.entries(projectOperations).map(([name, operation]) => [
       name,
       // Each operation takes exactly what its route describes; the table keeps the two together.
-      async (request: { params: { projectId: string } }) => operation(contextOf(request.params.projectId), request as never),
+      async (request: { params: { projectId: string } }) =>
+        operation(contextOf(request.params.projectId), request as never),
     ]),
   ) as unknown as Pick<Operations, keyof typeof projectOperations>
 
@@ -217,7 +225,12 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     ...perProject,
     ...shared,
     async resume() {
-      const total: Resumed = { waiting: 0, continued: 0, ended: 0, problems: registry.problems.map(({ message }) => message) }
+      const total: Resumed = {
+        waiting: 0,
+        continued: 0,
+        ended: 0,
+        problems: registry.problems.map(({ message }) => message),
+      }
       for (const entry of entries.values()) {
         if ('problem' in entry) {
           total.problems.push(`${entry.registered.name}: ${entry.problem.message}`)

@@ -7,8 +7,7 @@ export async function findOverlaps(ctx: ProjectContext): Promise<Overlap[]> {
   const live = ctx.tree.list().filter((task) => task.branch && task.status !== 'closed' && task.parentId !== null)
   const changed = await Promise.all(live.map(async (task) => ({ task, paths: await changedPaths(ctx, task) })))
   const byPath = new Map<string, TaskNode[]>()
-  for (const { task, paths } of changed)
-    for (const path of paths) byPath.set(path, [...(byPath.get(path) ?? []), task])
+  for (const { task, paths } of changed) for (const path of paths) byPath.set(path, [...(byPath.get(path) ?? []), task])
 
   const pairs = new Map<string, Promise<string[]>>()
   const conflictsOf = (a: TaskNode, b: TaskNode) => {
@@ -22,8 +21,13 @@ export async function findOverlaps(ctx: ProjectContext): Promise<Overlap[]> {
     shared.map(async ([path, tasks]): Promise<Overlap> => {
       const conflicts: [string, string][] = []
       for (const [index, a] of tasks.entries())
-        for (const b of tasks.slice(index + 1)) if ((await conflictsOf(a, b)).includes(path)) conflicts.push([a.id, b.id])
-      return { path, conflicts, tasks: tasks.map(({ id, title, branch }) => ({ taskId: id, title, branch: branch ?? '' })) }
+        for (const b of tasks.slice(index + 1))
+          if ((await conflictsOf(a, b)).includes(path)) conflicts.push([a.id, b.id])
+      return {
+        path,
+        conflicts,
+        tasks: tasks.map(({ id, title, branch }) => ({ taskId: id, title, branch: branch ?? '' })),
+      }
     }),
   )
 }

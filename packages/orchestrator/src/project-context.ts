@@ -1,11 +1,12 @@
-import type { TaskTree, Worktrees } from '@matrix/task-tree'
 import type { DataStore } from '@matrix/event-store'
 import type { TaskNode } from '@matrix/protocol'
 import type { Frame, Problem } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
+import type { TaskTree, Worktrees } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
 import type { AttentionList } from './attention.ts'
 import type { Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
 import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { SessionFacts } from './session-facts.ts'
@@ -42,6 +43,7 @@ export type ProjectContext = {
   readonly neighbours: Neighbours
   readonly ledger: Ledger
   readonly attention: AttentionList
+  readonly trust: Trust
   readonly modelCalls: Limiter
   readonly heavyTools: Limiter
   readonly agents: Map<string, Agent>
@@ -56,8 +58,9 @@ export type ProjectContext = {
   emit(frame: Frame): void
   /** Says that a task looks different now. */
   touch(taskId: string): void
-  /** No agent is launched any more. */
-  isClosing: boolean
+  /** Fires when the project is closed: no agent is launched any more, and nobody is asked anything. */
+  readonly closing: AbortController
+  readonly isClosing: boolean
 }
 
 export type Halt = { kind: 'stopped' } | { kind: 'blocked'; problem: Problem }

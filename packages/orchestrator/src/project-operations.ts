@@ -4,13 +4,13 @@ import type { BackgroundProcess, EventPage } from '@matrix/protocol/http'
 import { answerApproval } from './approvals.ts'
 import { deliverMessage } from './delivery.ts'
 import type { Operations } from './operations.ts'
+import { findOverlaps } from './overlaps.ts'
 import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
-import { findOverlaps } from './overlaps.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
-import { closeTask, createTask, deleteTask, forkTask, reorderTasks, resetTask, updateTask } from './tasks.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
+import { closeTask, createTask, deleteTask, forkTask, reorderTasks, resetTask, updateTask } from './tasks.ts'
 
 const byUser = { editedBy: 'user' } as const
 
@@ -22,12 +22,8 @@ type ProjectOperation = {
 type Named = Exclude<ProjectOperation, 'updateProject' | 'deregisterProject'>
 
 export type ProjectOperations = {
-  [Op in Named]: (
-    ctx: ProjectContext,
-    request: Parameters<Operations[Op]>[0],
-  ) => ReturnType<Operations[Op]>
+  [Op in Named]: (ctx: ProjectContext, request: Parameters<Operations[Op]>[0]) => ReturnType<Operations[Op]>
 }
-
 
 export const projectOperations: ProjectOperations = {
   listTasks: async (ctx) => ctx.tree.list().map((task) => viewTask(ctx, task)),
@@ -78,8 +74,7 @@ export const projectOperations: ProjectOperations = {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
     return null
   },
-  forkTask: async (ctx, { params, body }) =>
-    viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
+  forkTask: async (ctx, { params, body }) => viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
   async repairSession(ctx, { params }) {
     const { id } = ctx.tree.get(params.taskId)
     if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)
@@ -103,14 +98,16 @@ export const projectOperations: ProjectOperations = {
     return tools.view().finally(() => tools.close())
   },
   listProcesses: async (ctx) =>
-    [...ctx.processes].map(([id, { taskId, command, startedAt }]): BackgroundProcess => ({
-      id: encodeURIComponent(id),
-      taskId,
-      command,
-      startedAt,
-      exitCode: null,
-      isRunning: true,
-    })),
+    [...ctx.processes].map(
+      ([id, { taskId, command, startedAt }]): BackgroundProcess => ({
+        id: encodeURIComponent(id),
+        taskId,
+        command,
+        startedAt,
+        exitCode: null,
+        isRunning: true,
+      }),
+    ),
   async readProcess(ctx, { params }) {
     const { taskId, command, startedAt, read } = processOf(ctx, params.processId)
     const output = await read()
@@ -180,7 +177,12 @@ async function tellTaskAbove(ctx: ProjectContext, taskId: string, messageId: str
   const above = taskAbove(ctx, taskId)
   if (above?.status !== 'in_progress') return
   const { title } = ctx.tree.get(taskId)
-  const message = queueMessage.userMessageForwarded({ id: `${messageId}/forwarded`, toTaskId: taskId, toTitle: title, text })
+  const message = queueMessage.userMessageForwarded({
+    id: `${messageId}/forwarded`,
+    toTaskId: taskId,
+    toTitle: title,
+    text,
+  })
   await deliverMessage(ctx, above.id, message, { wake: !ctx.halted.has(above.id) })
 }
 
@@ -194,4 +196,3 @@ function processOf(ctx: ProjectContext, processId: string) {
 function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never
 }
-

@@ -2,10 +2,19 @@ import { type DataStore, findResumeState } from '@matrix/event-store'
 import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
 import type { Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
-import { createTree, openTree, rebuildTree, type TaskTree, type TreeOptions, type Worktrees } from '@matrix/task-tree'
+import {
+  createTree,
+  openTree,
+  rebuildTree,
+  type SetupHook,
+  type TaskTree,
+  type TreeOptions,
+  type Worktrees,
+} from '@matrix/task-tree'
 import type { Agent, EventOf } from './agent.ts'
 import { createAttentionList } from './attention.ts'
 import type { Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
 import { interruptAgent } from './launch.ts'
 import { type BudgetLimit, createLedger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
@@ -13,6 +22,7 @@ import type { Neighbours, ProjectContext, Prompts, Role } from './project-contex
 import type { Project as Registered } from './project-registry.ts'
 import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
+import { approveSetup } from './setup-approval.ts'
 import { createTaskFrames } from './task-frames.ts'
 import { viewTask } from './task-view.ts'
 import type { ToolHost } from './tool-host.ts'
@@ -24,12 +34,13 @@ export type ProjectPorts = {
   /** The project's own folder in the data directory. */
   directory: string
   openStore(directory: string): Promise<DataStore>
-  openWorktrees(): Promise<Worktrees>
+  openWorktrees(approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
   /** Which branch work starts from, for a project that begins. */
   findBaseBranch(): Promise<string>
   treeOptions: TreeOptions
   tools: ToolHost
   prompts: Prompts
+  trust: Trust
   neighbours: Neighbours
   modelCalls: Limiter
   heavyTools: Limiter
@@ -55,8 +66,8 @@ export async function openProject(registered: Registered, ports: ProjectPorts): 
   const notices: string[] = []
   try {
     const tree = await openOrRebuildTree(registered, ports, store, notices)
-    const worktrees = await ports.openWorktrees()
-    const ctx = buildContext(registered, ports, { store, tree, worktrees })
+    const worktrees = await ports.openWorktrees((hook) => approveSetup(ctx, hook))
+    const ctx: ProjectContext = buildContext(registered, ports, { store, tree, worktrees })
     return { ctx, notices, view: (isDemo) => viewProject(registered, ctx, isDemo), close: () => closeProject(ctx) }
   } catch (error) {
     await store.close()
@@ -75,6 +86,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     inForce = current
     return current
   }
+  const closing = new AbortController()
   const facts = createSessionFacts()
   const frames = createTaskFrames((taskId) => {
     const task = tree.find(taskId)
@@ -115,6 +127,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     worktrees,
     tools: ports.tools,
     prompts: ports.prompts,
+    trust: ports.trust,
     neighbours: ports.neighbours,
     ledger,
     attention,
@@ -128,7 +141,10 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     routes: ports.routes,
     emit,
     touch: frames.touch,
-    isClosing: false,
+    closing,
+    get isClosing() {
+      return closing.signal.aborted
+    },
   }
   return ctx
 }
@@ -139,7 +155,8 @@ type Budgets = Pick<Settings, 'budgetUsd' | 'treeBudgetUsd'>
 function limitsOf(tree: TaskTree<Agent>, taskId: string, { budgetUsd, treeBudgetUsd }: Budgets): BudgetLimit[] {
   const task = tree.get(taskId)
   const limits: BudgetLimit[] = []
-  if (budgetUsd !== undefined && task.budgetUsd === undefined) limits.push({ taskId: task.id, budgetUsd, counts: 'own' })
+  if (budgetUsd !== undefined && task.budgetUsd === undefined)
+    limits.push({ taskId: task.id, budgetUsd, counts: 'own' })
   for (const each of [task, ...tree.ancestors(task.id)])
     if (each.budgetUsd !== undefined) limits.push({ taskId: each.id, budgetUsd: each.budgetUsd, counts: 'tree' })
   if (treeBudgetUsd !== undefined) limits.push({ taskId: tree.root().id, budgetUsd: treeBudgetUsd, counts: 'tree' })
@@ -170,12 +187,23 @@ function viewProject(registered: Registered, ctx: ProjectContext, isDemo: boolea
 export function viewBrokenProject(registered: Registered, problem: Problem): ProjectView {
   const { id, name, path, registeredAt } = registered
   const agents = { live: 0, working: 0 }
-  return { id, name, path, registeredAt, problem, agents, rootTaskId: null, baseBranch: null, costUsd: 0, isDemo: false }
+  return {
+    id,
+    name,
+    path,
+    registeredAt,
+    problem,
+    agents,
+    rootTaskId: null,
+    baseBranch: null,
+    costUsd: 0,
+    isDemo: false,
+  }
 }
 
 /** Interrupts every agent so that it goes on where it was, and closes what is open. */
 async function closeProject(ctx: ProjectContext): Promise<void> {
-  ctx.isClosing = true
+  ctx.closing.abort()
   for (const cancel of ctx.questionTimers.values()) cancel()
   await Promise.all([...ctx.agents.values()].map((agent) => interruptAgent(agent, 'shutdown')))
   await ctx.tree.close()
@@ -229,7 +257,9 @@ function taskFromSession(
   { name, baseBranch }: { name: string; baseBranch: string },
 ): TaskNode {
   const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '' } = started
-  const end = events.findLast((event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed')
+  const end = events.findLast(
+    (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
+  )
   const isDone = findResumeState(events) === 'done'
   return {
     id,

@@ -40,7 +40,12 @@ async function giveUp(ctx: ProjectContext, taskId: string, clarificationId: stri
   const id = questionId({ taskId, clarificationId })
   if (!ctx.attention.find(id)) return
   const ts = isoNow(ctx.world)
-  ctx.emit({ kind: 'live', projectId: ctx.id, taskId, event: { type: 'clarification_timeout', taskId, ts, clarificationId } })
+  ctx.emit({
+    kind: 'live',
+    projectId: ctx.id,
+    taskId,
+    event: { type: 'clarification_timeout', taskId, ts, clarificationId },
+  })
   const answer = 'Nobody answered in time. Decide as you think best, and say what you assumed.'
   await settle(ctx, { taskId, clarificationId, answer, by: 'timeout' })
 }
@@ -54,10 +59,22 @@ export async function answerQuestion(ctx: ProjectContext, id: string, answer: st
 
 async function settle(
   ctx: ProjectContext,
-  { taskId, clarificationId, answer, by }: { taskId: string; clarificationId: string; answer: string; by: 'user' | 'timeout' },
+  {
+    taskId,
+    clarificationId,
+    answer,
+    by,
+  }: { taskId: string; clarificationId: string; answer: string; by: 'user' | 'timeout' },
 ): Promise<void> {
   const id = questionId({ taskId, clarificationId })
-  const fact: DurableEvent = { type: 'clarification_answered', taskId, ts: isoNow(ctx.world), clarificationId, answer, by }
+  const fact: DurableEvent = {
+    type: 'clarification_answered',
+    taskId,
+    ts: isoNow(ctx.world),
+    clarificationId,
+    answer,
+    by,
+  }
   const message = queueMessage.clarifyResponse({ id: `${taskId}/${clarificationId}/answer`, clarificationId, answer })
   await deliverMessage(ctx, taskId, message, { beside: [fact] })
   ctx.questionTimers.get(id)?.()

@@ -1,5 +1,5 @@
-import { interruptAgent, launchAgent } from './launch.ts'
 import { markStopped } from './drive.ts'
+import { interruptAgent, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 
 /** Interrupts a task and everything below it, at once. All stay in progress: they were interrupted, not broken. */

@@ -152,7 +152,13 @@ export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: 
   )
   if (!isForked) {
     const { title, description, worktreePath } = target
-    const marker = { taskId: target.id, ts: new Date(ctx.world.clock.now()).toISOString(), title, description, worktreePath }
+    const marker = {
+      taskId: target.id,
+      ts: new Date(ctx.world.clock.now()).toISOString(),
+      title,
+      description,
+      worktreePath,
+    }
     const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker)
     ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts })
   }

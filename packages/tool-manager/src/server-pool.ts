@@ -153,8 +153,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       onProgress: (progress) => onEvent({ type: 'package_progress', alias, progress }),
     })
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
-    const around =
-      launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
+    const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
     const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
     const transport = programTransport(() => options.sandbox.spawn(box))
     const connection = await connect({
@@ -198,7 +197,13 @@ function boxLaunch(
     program: launch.program,
     args: launch.args.map(place),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
-    policy: { sideEffects, worktree, hosts, readable: [...launch.readable, ...alsoReadable], programs: launch.programs },
+    policy: {
+      sideEffects,
+      worktree,
+      hosts,
+      readable: [...launch.readable, ...alsoReadable],
+      programs: launch.programs,
+    },
   }
 }
 

@@ -96,7 +96,11 @@ export function createSandboxedTools(
         approve: request.approve,
         always: options.always,
       })
-      return openAgentTools(tools, own, request, { states, isBoxing: options.sandbox.isBoxing, sandbox: options.sandbox })
+      return openAgentTools(tools, own, request, {
+        states,
+        isBoxing: options.sandbox.isBoxing,
+        sandbox: options.sandbox,
+      })
     },
   }
 }
@@ -123,19 +127,23 @@ function openAgentTools(
       { name, input },
       { signal: context.signal, onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)) },
     )
-    if (name === builtinTools.bash && input.background === true && !isError) watch(context.callId, content, String(input.command))
+    if (name === builtinTools.bash && input.background === true && !isError)
+      watch(context.callId, content, String(input.command))
     return { content, isError }
   }
 
   /** Follows a background command through the same tool that the agent would use. */
   function watch(callId: string, content: ToolExecResult['content'], command: string): void {
     const [first] = content
-    const processId = first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId =
+      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
     if (!processId) return
     const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000) => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }
       const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000 }
-      const { content: [part] } = await executeTool(tools, { name: builtinTools.background, input }, options)
+      const {
+        content: [part],
+      } = await executeTool(tools, { name: builtinTools.background, input }, options)
       return part?.type === 'text' ? part.text : ''
     }
     request.onBackgroundStart(callId, {
@@ -151,7 +159,12 @@ function openAgentTools(
         const code = /^\[\S+: exit code (\d+)\]/.exec(text)?.[1]
         const output = text.replace(/^\[.*\]\n?/, '')
         if (!closing.signal.aborted)
-          request.onBackgroundEnd(callId, { processId, command, exitCode: code === undefined ? null : Number(code), output })
+          request.onBackgroundEnd(callId, {
+            processId,
+            command,
+            exitCode: code === undefined ? null : Number(code),
+            output,
+          })
         return
       }
     })()
@@ -217,4 +230,3 @@ function viewTools(
 function gateOf(tools: Tools, tool: ResolvedTool): 'allow' | 'ask' | 'deny' {
   return checkGate({ tool, target: { paths: [], commands: [], hosts: [] } }, tools.gate).verdict
 }
-

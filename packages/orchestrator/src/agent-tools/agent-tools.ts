@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { loopTools, orchestratorTools } from '@matrix/protocol'
+import { loopTools, MatrixError, orchestratorTools } from '@matrix/protocol'
 import { createLoopTools, type ToolDefinition, type ToolExecResult, textResult } from '@matrix/provider-loop'
-import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'

@@ -9,7 +9,9 @@ export const doneTool = ownTool({
     'Ends your task. Say whether it passed or failed, and sum up what was done, what was not, and what the task above should know. Everything must be committed, and your sub tasks must have ended.',
   input: z.object({ status: z.enum(['passed', 'failed']), summary: z.string().min(1).max(100_000) }),
   async run(ctx, agent, { status, summary }, { toolCallId }) {
-    const running = ctx.tree.subtree(agent.taskId).filter(({ id, status }) => id !== agent.taskId && status === 'in_progress')
+    const running = ctx.tree
+      .subtree(agent.taskId)
+      .filter(({ id, status }) => id !== agent.taskId && status === 'in_progress')
     if (running.length > 0)
       return textResult(
         `Not ended: ${running.map(({ title }) => `"${title}"`).join(', ')} still run. Wait for them with yield, or tell them to stop.`,

@@ -30,7 +30,8 @@ export const reviewTools = [
   }),
   ownTool({
     name: names.getChanges,
-    description: 'Shows what a task would bring to the task above it: files, diff, commits, and whether it merges cleanly.',
+    description:
+      'Shows what a task would bring to the task above it: files, diff, commits, and whether it merges cleanly.',
     input: z.object({ taskId, withDiff: z.boolean().optional(), paths: z.array(z.string()).optional() }),
     async run(ctx, _agent, { taskId: id, withDiff, paths }) {
       const changes = await readTaskChanges(ctx, id, { withHunks: withDiff === true, ...(paths && { paths }) })
@@ -72,7 +73,13 @@ function describeChanges(changes: Changes): string {
   ]
   for (const file of files)
     for (const hunk of file.hunks ?? [])
-      lines.push('', `--- ${file.oldPath ?? file.path}`, `+++ ${file.path}`, `@@ -${hunk.oldStart} +${hunk.newStart} @@`, ...hunk.lines)
+      lines.push(
+        '',
+        `--- ${file.oldPath ?? file.path}`,
+        `+++ ${file.path}`,
+        `@@ -${hunk.oldStart} +${hunk.newStart} @@`,
+        ...hunk.lines,
+      )
   const text = lines.join('\n')
   return text.length <= MAX_DIFF ? text : `${text.slice(0, MAX_DIFF)}\n[cut: ask for single files with paths]`
 }

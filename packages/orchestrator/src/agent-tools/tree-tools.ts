@@ -34,9 +34,15 @@ export const treeTools = [
       description: z.string().max(100_000),
       parentId: taskId.optional().describe('One of your sub tasks to hang it under; your own task when left out.'),
       budgetUsd: z.number().positive().optional(),
-      agent: z.string().optional().describe('The manifest of its agent; yours when left out. It can never do more than you.'),
+      agent: z
+        .string()
+        .optional()
+        .describe('The manifest of its agent; yours when left out. It can never do more than you.'),
       folder: z.literal(true).optional().describe('Only groups other tasks; no agent works on it.'),
-      persistent: z.enum(['reset', 'continue']).optional().describe('Runs again after it is closed. Only for the root.'),
+      persistent: z
+        .enum(['reset', 'continue'])
+        .optional()
+        .describe('Runs again after it is closed. Only for the root.'),
     }),
     async run(ctx, agent, { parentId, folder, budgetUsd, persistent, agent: manifest, ...input }, { toolCallId }) {
       const parent = requireOwn(ctx, agent, parentId ?? agent.taskId)
@@ -95,7 +101,8 @@ export const treeTools = [
   }),
   ownTool({
     name: names.resetTask,
-    description: 'Brings a sub task back to its beginning: a new conversation and a new worktree when it is started again.',
+    description:
+      'Brings a sub task back to its beginning: a new conversation and a new worktree when it is started again.',
     input: z.object({ taskId }),
     async run(ctx, agent, { taskId: id }) {
       const task = await resetTask(ctx, requireBelow(ctx, agent, id).id, byAgent)
