@@ -50,8 +50,10 @@ export function answerApproval(ctx: ProjectContext, approvalId: string, decision
   const id = approvalId.replace(/^approval:/, '')
   const resolve = openApprovals(ctx).get(id)
   if (!resolve) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
-  if (decision.decision === 'deny')
-    return resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
+  if (decision.decision === 'deny') {
+    resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
+    return
+  }
   const asked = ctx.attention.find(`approval:${id}`)?.approval
   if (asked?.inputDigest !== decision.inputDigest)
     throw new MatrixError('APPROVAL_UNKNOWN', 'The arguments are not the ones that were looked at', {

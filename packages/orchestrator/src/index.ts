@@ -4,6 +4,7 @@ export {
   openNodeOrchestrator,
 } from './adapters/node-orchestrator.ts'
 export { nodeWorld } from './adapters/node-world.ts'
+export { findShippedAgents } from './adapters/shipped-agents.ts'
 export {
   type Config,
   type ConfigOptions,
@@ -15,6 +16,14 @@ export {
 } from './config/config.ts'
 export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
 export { openTrust, type Trust, type Trusted } from './config/trust.ts'
+export {
+  type AgentManifest,
+  type CatalogOptions,
+  type FindOptions,
+  type ManifestCatalog,
+  openManifestCatalog,
+  type UnapprovedAgent,
+} from './manifest-catalog.ts'
 export {
   type Adapters,
   createModelRoutes,
@@ -33,4 +42,11 @@ export {
   type ProjectRegistry,
   type RegistryOptions,
 } from './project-registry.ts'
+export {
+  buildSystemPrompt,
+  formatContext,
+  type MessageContext,
+  prepareAgentMessage,
+  type SystemPromptOptions,
+} from './prompt.ts'
 export type { Files, World } from './world.ts'

@@ -61,8 +61,7 @@ export type OpenProject = {
 
 /** Opens the sessions, the tree and the worktrees of a project. No agent runs yet. */
 export async function openProject(registered: Registered, ports: ProjectPorts): Promise<OpenProject> {
-  const { world, directory } = ports
-  const store = await ports.openStore(directory)
+  const store = await ports.openStore(ports.directory)
   const notices: string[] = []
   try {
     const tree = await openOrRebuildTree(registered, ports, store, notices)

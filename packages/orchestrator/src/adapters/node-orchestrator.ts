@@ -12,12 +12,12 @@ import { createModelRoutes, openAdapters } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project } from '../project-registry.ts'
-import { agentPrompts } from '../prompt.ts'
+import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
 import type { World } from '../world.ts'
 import { gitSurroundings } from './git-surroundings.ts'
 import { nodeWorld } from './node-world.ts'
 import { createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
-import { shippedAgents } from './shipped-agents.ts'
+import { findShippedAgents } from './shipped-agents.ts'
 
 export type NodeOrchestratorOptions = {
   dataDirectory?: string
@@ -43,7 +43,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const trust = openTrust(world, { dataDirectory })
   const config = openConfig(world, { dataDirectory, trust })
   const { settings } = await config.resolve()
-  const catalog = openManifestCatalog(world, { dataDirectory, shippedDirectory: shippedAgents(), trust })
+  const catalog = openManifestCatalog(world, { dataDirectory, shippedDirectory: findShippedAgents(), trust })
   const redactor = openRedactor()
   const adapters = openAdapters()
   const states = createServerStates()
@@ -65,7 +65,9 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     mock && Object.keys(current.authGroups).length === 0
       ? {
           ...current,
-          authGroups: { mock: { provider: 'anthropic', anthropicApiKey: 'mock', anthropicBaseUrl: mock.baseUrl } },
+          authGroups: {
+            mock: { provider: 'anthropic', anthropicApiKey: 'none-needed-by-the-mock', anthropicBaseUrl: mock.baseUrl },
+          },
         }
       : current
 
@@ -100,7 +102,10 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         states,
       )
     },
-    promptsOf: (project) => agentPrompts({ projectName: project.name }),
+    promptsOf: ({ name }) => ({
+      system: (role) => buildSystemPrompt({ role, projectName: name }),
+      header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
+    }),
     routes(current, role) {
       const routes = createModelRoutes(withMock(current), { adapters, secrets: redactor })
       return role === 'root' ? routes.root : routes.child
