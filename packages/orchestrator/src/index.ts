@@ -1,3 +1,8 @@
+export {
+  defaultDataDirectory,
+  type NodeOrchestratorOptions,
+  openNodeOrchestrator,
+} from './adapters/node-orchestrator.ts'
 export { nodeWorld } from './adapters/node-world.ts'
 export { findShippedAgents } from './adapters/shipped-agents.ts'
 export {
@@ -28,6 +33,7 @@ export {
   type SecretSink,
 } from './model-routes.ts'
 export type { Operations, Orchestrator, Resumed, ServedOperation } from './operations.ts'
+export { type OrchestratorPorts, openOrchestrator } from './orchestrator.ts'
 export {
   type FindRepository,
   type FoundRepository,

@@ -11,7 +11,7 @@ const MAX_BYTES = 16 * 1024 * 1024
 
 /** The machine this process runs on. */
 export function nodeWorld(): World {
-  return { clock: systemClock, newId: ulid, files: nodeFiles, env: (name) => process.env[name] }
+  return { clock: systemClock, random: Math.random, newId: ulid, files: nodeFiles, env: (name) => process.env[name] }
 }
 
 const nodeFiles: Files = {

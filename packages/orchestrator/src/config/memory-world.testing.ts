@@ -14,6 +14,7 @@ export function memoryWorld(files: Record<string, string> = {}, environment: Rec
     disk,
     onWrite: () => {},
     clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 5), after: () => () => {} },
+    random: () => 0.5,
     newId() {
       ids += 1
       return `01JZZZZZZZZZZZZZZZZZZZZ${String(ids).padStart(3, '0')}`
