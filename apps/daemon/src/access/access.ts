@@ -118,6 +118,7 @@ export async function openAccess({
       })),
     ],
     async revoke(deviceId) {
+      if (enrolment.dismiss(deviceId)) return
       sessions.endAll(deviceId)
       onLoss()
       await devices.remove(deviceId)
@@ -131,7 +132,9 @@ export async function openAccess({
       limits.answers.take()
       challenges.check(answer)
       // A full disk must not keep anyone from coming in to see it.
-      devices.seen(answer.deviceId).catch((error: Error) => report(`When a device was seen is not saved: ${error.message}`))
+      devices
+        .seen(answer.deviceId)
+        .catch((error: Error) => report(`When a device was seen is not saved: ${error.message}`))
       report('A device signed in.', { deviceId: answer.deviceId })
       return sessions.start(answer.deviceId, cookie)
     },

@@ -22,6 +22,8 @@ export type Enrolment = {
   waiting(): WaitingDevice[]
   /** Takes a waiting device out, to be enrolled. */
   confirm(id: string): WaitingDevice
+  /** Sends a waiting device away; answers whether there was one. */
+  dismiss(id: string): boolean
 }
 
 /** How a new device becomes known: a one-time code proves that its user has the terminal, a look at the fingerprint that it is theirs. */
@@ -61,6 +63,7 @@ export function openEnrolment({ now }: { now(): number }): Enrolment {
       waiting.delete(id)
       return device
     },
+    dismiss: (id) => waiting.delete(id),
   }
 }
 
