@@ -70,6 +70,7 @@ export const errors = {
   TREE_DAMAGED: { status: 500, hint: 'Rebuild the tree from the sessions; the file is kept beside the new one.' },
   REPOSITORY_UNUSABLE: { status: 422, hint: 'Name a git repository that has at least one commit.' },
   GIT_FAILED: { status: 500, hint: 'Read what git said, put the repository right and try again.' },
+  GIT_MISSING: { status: 424, hint: 'Install git 2.38 or newer, then start again.' },
   GIT_NAME_INVALID: { status: 400, hint: 'Use a name that git check-ref-format accepts.' },
   GIT_IDENTITY_MISSING: {
     status: 409,
