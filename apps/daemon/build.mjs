@@ -19,5 +19,8 @@ await build({
     js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
   },
 })
+// What is found by looking for it beside the program.
+await cp('../../packages/demo/sample', 'dist/sample', { recursive: true })
+await cp('../../agents', 'dist/agents', { recursive: true })
 // Where the web UI has been built, it is published along.
 await cp('../ui/dist', 'dist/ui', { recursive: true }).catch(() => {})
