@@ -89,7 +89,7 @@ async function openOrchestrator(dataDirectory: string, { logger }: Log, isDemo: 
   const log = ({ level, message, ...facts }: LogEntry) => logger[level](facts, message)
   const options = { dataDirectory, note: 'daemon', log }
   // Loading them takes longer than finding out that a flag is wrong or another daemon runs.
-  if (isDemo) return (await import('./demo.ts')).openDemo(options)
+  if (isDemo) return (await import('@matrix/demo')).openDemo(options)
   return (await import('@matrix/orchestrator')).openNodeOrchestrator(options)
 }
 

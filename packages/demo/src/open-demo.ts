@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildStory, createSample, goal } from '@matrix/demo'
 import { openMockProvider } from '@matrix/mock-provider'
 import {
   type NodeOrchestratorOptions,
@@ -10,6 +9,8 @@ import {
   type Subject,
   subjectDigest,
 } from '@matrix/orchestrator'
+import { createSample } from './sample.ts'
+import { buildStory, goal } from './story.ts'
 
 type Prepare = NonNullable<NodeOrchestratorOptions['prepare']>
 
