@@ -142,8 +142,9 @@ function layOut(rows: readonly Row[], { width, colors }: TreeOptions): string[] 
 
   return rows.map((row) => {
     const { mark, paint } = marks[row.state] ?? { mark: row.task.folder ? '▸' : '○', paint: 'dim' as const }
-    const title = fitWidth(printableLine(row.task.title), label - textWidth(row.stem) - 2)
-    const head = `${colors.dim(row.stem)}${colors[paint](mark)} ${row.task.status === 'closed' ? colors.dim(title) : title}`
+    const stem = fitStem(row.stem, label - 10)
+    const title = fitWidth(printableLine(row.task.title), label - textWidth(stem) - 2)
+    const head = `${colors.dim(stem)}${colors[paint](mark)} ${row.task.status === 'closed' ? colors.dim(title) : title}`
     const cells = [
       padWidth(head, label),
       colors.dim(padWidth(row.id, columns.id)),
@@ -154,6 +155,11 @@ function layOut(rows: readonly Row[], { width, colors }: TreeOptions): string[] 
     ]
     return cells.join('  ').trimEnd()
   })
+}
+
+/** Where the tree is deeper than the line is wide, what is left out is its beginning. */
+function fitStem(stem: string, width: number): string {
+  return stem.length <= width ? stem : `…${stem.slice(stem.length - width + 1)}`
 }
 
 function labelOf({ stem, task }: Row): string {

@@ -65,7 +65,7 @@ test('an edit is shown as a diff with a little of what stands around it', () => 
 
   expect(displayToolCall({ name: builtinTools.editFile, input })).toMatchObject({
     title: 'Edit',
-    summary: 'a.ts',
+    summary: 'a.ts (+1 −1)',
     bodies: [{ kind: 'diff', path: 'a.ts', lines: [' one', '-two', '+2', ' three'] }],
   })
   expect(
