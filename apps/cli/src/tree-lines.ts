@@ -142,8 +142,9 @@ function layOut(rows: readonly Row[], { width, colors }: TreeOptions): string[] 
 
   return rows.map((row) => {
     const { mark, paint } = marks[row.state] ?? { mark: row.task.folder ? '▸' : '○', paint: 'dim' as const }
-    const stem = fitStem(row.stem, label - 10)
-    const title = fitWidth(printableLine(row.task.title), label - textWidth(stem) - 2)
+    const name = printableLine(row.task.title)
+    const stem = fitStem(row.stem, label - 2 - Math.min(8, textWidth(name)))
+    const title = fitWidth(name, label - textWidth(stem) - 2)
     const head = `${colors.dim(stem)}${colors[paint](mark)} ${row.task.status === 'closed' ? colors.dim(title) : title}`
     const cells = [
       padWidth(head, label),
