@@ -49,7 +49,7 @@ function addTalking(program: Command, done: Done): void {
   program
     .command('inbox')
     .summary('everything that waits for you, in all projects')
-    .option('--dismiss <id>', 'put a failure or a review aside as seen')
+    .option('--dismiss <which>', 'put a failure or a review aside as seen: its task or its id')
     .option('-p, --project <name>', 'only this project')
     .option(...json)
     .action(async (options) => done(await (await import('./commands/inbox.ts')).inbox(options)))
@@ -57,7 +57,7 @@ function addTalking(program: Command, done: Done): void {
   program
     .command('approve')
     .summary('calls that need a yes: shows them and asks')
-    .argument('[id]', 'the one that is meant; all that wait when left out')
+    .argument('[which]', 'its id or its task; all that wait when left out')
     .option('--list', 'only show them')
     .option('--deny', 'say no')
     .option('--reason <text>', 'what the log says why not')
@@ -69,7 +69,7 @@ function addTalking(program: Command, done: Done): void {
   program
     .command('answer')
     .summary('answer what agents ask')
-    .argument('[id]', 'the question; each in turn when left out')
+    .argument('[which]', 'the task that asks, or the id of the question; each in turn when left out')
     .argument('[text...]', 'the answer, the number of an option, or - for standard input')
     .option(...json)
     .action(async (id, text, options) => done(await (await import('./commands/answer.ts')).answer(id, text, options)))

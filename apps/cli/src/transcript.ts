@@ -1,6 +1,7 @@
 import { type Event, printable, printableLine } from '@matrix/protocol'
 import { displayAnyEvent, type ToolCall } from '@matrix/protocol/display'
 import { formatDisplay } from './event-lines.ts'
+import { shortId } from './short-id.ts'
 import { colorsFor, print, terminalWidth } from './terminal.ts'
 import { fitWidth, padWidth } from './text-width.ts'
 
@@ -34,7 +35,7 @@ export function openTranscript({ verbose, isMany, titleOf }: TranscriptOptions):
     const prefix = isMany ? `${colors.dim(`${padWidth(fitWidth(nameOf(taskId), TITLE_WIDTH), TITLE_WIDTH)} │`)} ` : ''
     for (const text of lines) print(`${prefix}${text}`)
   }
-  const nameOf = (taskId: string) => printableLine(titleOf(taskId) ?? taskId.slice(0, 10))
+  const nameOf = (taskId: string) => printableLine(titleOf(taskId) ?? shortId(taskId))
   const width = () => terminalWidth() - (isMany ? TITLE_WIDTH + 3 : 0)
 
   const endStream = () => {

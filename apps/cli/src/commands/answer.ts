@@ -4,6 +4,7 @@ import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { connect } from '../place.ts'
 import { askText, isInteractive } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
 import { print, printJson } from '../terminal.ts'
 import { findWaiting, formatAttention } from './inbox.ts'
 
@@ -46,7 +47,9 @@ async function readWords(words: readonly string[]): Promise<string> {
 async function askPerson(question: Attention): Promise<string> {
   print(formatAttention(question))
   if (!isInteractive())
-    throw new MatrixError('REQUEST_INVALID', 'There is no answer.', { hint: `Write matrix answer ${question.id} "…".` })
+    throw new MatrixError('REQUEST_INVALID', 'There is no answer.', {
+      hint: `Write matrix answer ${shortId(question.taskId)} "…".`,
+    })
   return askText('Your answer (empty to leave it): ')
 }
 

@@ -22,7 +22,7 @@ export async function getConfig(key: string, options: Options): Promise<ExitCode
   const entry = view.entries.find((one) => one.key === key)
   const below = view.entries.filter((one) => one.key.startsWith(`${key}.`))
   if (options.json) printJson(entry ?? below)
-  else if (entry && (entry.value !== undefined || entry.isSecret)) print(formatValue(entry))
+  else if (entry && (entry.isSecret || entry.value !== null)) print(formatValue(entry))
   else if (below.length > 0) print(formatSettings(below, false))
   else
     throw new MatrixError('CONFIG_INVALID', `${printableLine(key)} is not set, or there is no such setting.`, {
@@ -94,7 +94,7 @@ function readValue(text: string): unknown {
 }
 
 function formatValue({ value, isSecret }: ConfigEntry): string {
-  if (isSecret) return value === undefined || value === null || value === false ? '(not set)' : '(set, not shown)'
+  if (isSecret) return '(set, not shown)'
   if (value === undefined || value === null) return ''
   return printableLine(typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -3,6 +3,7 @@ import { formatDuration } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, type PlaceOptions } from '../place.ts'
+import { shortId } from '../short-id.ts'
 import { colorsFor, print, printJson, terminalWidth } from '../terminal.ts'
 import { wrapText } from '../text-width.ts'
 
@@ -32,29 +33,34 @@ async function dismiss(id: string, options: InboxOptions): Promise<ExitCode> {
   return exitCode.ok
 }
 
-/** The one whose id is given or starts so; the only one when none is named. */
-export function findWaiting(waiting: readonly Attention[], id: string | undefined): Attention {
-  const found = id === undefined ? waiting : waiting.filter((one) => one.id === id || one.id.startsWith(id))
+/** The one that is meant by its id or by its task; the only one when none is named. */
+export function findWaiting(waiting: readonly Attention[], name: string | undefined): Attention {
+  const found = name === undefined ? waiting : waiting.filter((one) => isMeant(one, name))
   const [only, ...others] = found
   if (only && others.length === 0) return only
   if (!only)
     throw new MatrixError(
       'ATTENTION_UNKNOWN',
-      id === undefined ? 'Nothing waits.' : `Nothing that waits is called ${printableLine(id)}.`,
+      name === undefined ? 'Nothing waits.' : `Nothing that waits belongs to “${printableLine(name)}”.`,
     )
   throw new MatrixError('REQUEST_INVALID', `${found.length} wait: ${found.map((one) => one.id).join(', ')}.`, {
     hint: 'Name one of them.',
   })
 }
 
+function isMeant({ id, taskId, taskTitle }: Attention, name: string): boolean {
+  if (id === name || id === `approval:${name}`) return true
+  if (name.length >= 4 && taskId.startsWith(name.toUpperCase())) return true
+  return name.length >= 3 && taskTitle.toLowerCase().includes(name.toLowerCase())
+}
+
 const next: Record<Attention['kind'], (one: Attention) => string> = {
   approval: ({ id }) => `matrix approve ${id}`,
-  question: ({ id }) => `matrix answer ${id} "…"`,
-  conflict: ({ taskId }) => `matrix diff ${taskId.slice(0, 10)}`,
-  failure: ({ taskId }) => `matrix logs ${taskId.slice(0, 10)} --last 20`,
-  budget: ({ taskId }) =>
-    `matrix task update ${taskId.slice(0, 10)} --budget <usd> && matrix resume ${taskId.slice(0, 10)}`,
-  review: ({ taskId }) => `matrix diff ${taskId.slice(0, 10)} && matrix merge ${taskId.slice(0, 10)}`,
+  question: ({ taskId }) => `matrix answer ${shortId(taskId)} "…"`,
+  conflict: ({ taskId }) => `matrix diff ${shortId(taskId)}`,
+  failure: ({ taskId }) => `matrix logs ${shortId(taskId)} --last 20`,
+  budget: ({ taskId }) => `matrix task update ${shortId(taskId)} --budget <usd> && matrix resume ${shortId(taskId)}`,
+  review: ({ taskId }) => `matrix diff ${shortId(taskId)} && matrix merge ${shortId(taskId)}`,
 }
 
 export function formatAttention(one: Attention): string {

@@ -2,6 +2,7 @@ import { printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
 import { confirm } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 import { summarize } from './changes.ts'
 
@@ -40,7 +41,7 @@ export async function merge(name: string, options: MergeOptions): Promise<ExitCo
     else if (outcome.outcome === 'nothing to merge') print('There is nothing to merge.')
     else
       print(
-        `${red('✘')} Not merged: conflicts in ${outcome.files.map(printableLine).join(', ')}.\n  Have the agent settle them: matrix send ${task.id.slice(0, 10)} "Merge ${printableLine(changes.targetBranch)} into your branch and settle the conflicts."`,
+        `${red('✘')} Not merged: conflicts in ${outcome.files.map(printableLine).join(', ')}.\n  Have the agent settle them: matrix send ${shortId(task.id)} "Merge ${printableLine(changes.targetBranch)} into your branch and settle the conflicts."`,
       )
   }
   return outcome.outcome === 'conflict' ? exitCode.findings : exitCode.ok

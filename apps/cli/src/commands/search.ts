@@ -1,6 +1,7 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, openTask, type PlaceOptions } from '../place.ts'
+import { shortId } from '../short-id.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type SearchOptions = PlaceOptions & {
@@ -29,14 +30,14 @@ export async function search(words: readonly string[], options: SearchOptions): 
 }
 
 async function scopeOf(options: SearchOptions) {
-  if (options.everywhere) return { client: await connect(), filter: {}, titleOf: (id: string) => id.slice(0, 10) }
+  if (options.everywhere) return { client: await connect(), filter: {}, titleOf: (id: string) => shortId(id) }
   if (options.task !== undefined) {
     const { client, project, task } = await openTask(options.task, options)
     return { client, filter: { projectId: project.id, taskId: task.id }, titleOf: () => task.title }
   }
   const { client, project } = await openProject(options)
   const titles = new Map((await client.listTasks({ projectId: project.id })).map(({ id, title }) => [id, title]))
-  return { client, filter: { projectId: project.id }, titleOf: (id: string) => titles.get(id) ?? id.slice(0, 10) }
+  return { client, filter: { projectId: project.id }, titleOf: (id: string) => titles.get(id) ?? shortId(id) }
 }
 
 /** `2h`, `3d`, or a date. */
@@ -63,7 +64,7 @@ type Hit = {
 
 function formatHit({ taskId, seq, type, ts, snippet }: Hit, title: string): string {
   const { bold, dim } = colorsFor(process.stdout)
-  const place = dim(`${ts.slice(0, 16).replace('T', ' ')}  ${taskId.slice(0, 10)}:${seq}  ${type}`)
+  const place = dim(`${ts.slice(0, 16).replace('T', ' ')}  ${shortId(taskId)}:${seq}  ${type}`)
   return `${bold(printableLine(title))}  ${place}\n  ${markWords(snippet)}`
 }
 

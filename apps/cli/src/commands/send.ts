@@ -3,6 +3,7 @@ import { type Image, MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
+import { shortId } from '../short-id.ts'
 import { print, printJson } from '../terminal.ts'
 
 type SendOptions = PlaceOptions & { image?: string[]; follow?: boolean; json?: boolean }
@@ -26,7 +27,7 @@ export async function send(name: string, words: readonly string[], options: Send
   if (options.json) printJson({ projectId: project.id, taskId: task.id, messageId })
   else
     print(
-      `Sent to ${printableLine(task.title)}.${options.follow ? '' : ` Follow it with: matrix watch ${name === 'root' ? name : task.id.slice(0, 10)}`}`,
+      `Sent to ${printableLine(task.title)}.${options.follow ? '' : ` Follow it with: matrix watch ${name === 'root' ? name : shortId(task.id)}`}`,
     )
   if (!options.follow) return exitCode.ok
   const { followTask } = await import('./watch.ts')

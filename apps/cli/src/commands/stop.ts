@@ -2,6 +2,7 @@ import { printableLine } from '@matrix/protocol'
 import { plural } from '@matrix/protocol/display'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
+import { shortId } from '../short-id.ts'
 import { print, printJson } from '../terminal.ts'
 
 type Options = PlaceOptions & { json?: boolean }
@@ -14,7 +15,7 @@ export async function stop(name: string, options: Options): Promise<ExitCode> {
   else if (stopped.length === 0) print(`“${printableLine(task.title)}” was not running.`)
   else
     print(
-      `Stopped ${plural(stopped.length, 'agent')}. Let them go on with: matrix resume ${name === 'root' ? name : task.id.slice(0, 10)}`,
+      `Stopped ${plural(stopped.length, 'agent')}. Let them go on with: matrix resume ${name === 'root' ? name : shortId(task.id)}`,
     )
   return exitCode.ok
 }

@@ -5,6 +5,7 @@ import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { assertUsable, findTask, openProject, openTask, type PlaceOptions } from '../place.ts'
 import { confirm } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
 import { colorsFor, print, printJson, terminalWidth } from '../terminal.ts'
 import { wrapText } from '../text-width.ts'
 import { stateOf } from '../tree-lines.ts'
@@ -54,7 +55,7 @@ export async function createTask(title: string, options: CreateOptions): Promise
       ...(options.at === undefined ? {} : { at: readPosition(options.at) }),
     },
   })
-  return report(task, `Created ${named(task)}. Start it with: matrix send ${task.id.slice(0, 10)} "…"`, options)
+  return report(task, `Created ${named(task)}. Start it with: matrix send ${shortId(task.id)} "…"`, options)
 }
 
 export async function updateTask(name: string, options: Options & TaskFields): Promise<ExitCode> {

@@ -4,6 +4,7 @@ import { formatBytes, formatDuration } from '@matrix/protocol/display'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openProject, type PlaceOptions } from '../place.ts'
 import { confirm } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
 import { formatTable } from '../table.ts'
 import { colorsFor, print, printJson, terminalWidth } from '../terminal.ts'
 
@@ -17,7 +18,7 @@ export async function listWorktrees(options: Options): Promise<ExitCode> {
   else {
     const { dim, yellow } = colorsFor(process.stdout)
     const rows = worktrees.map((one) => [
-      one.taskId.slice(0, 10),
+      shortId(one.taskId),
       one.state,
       one.bytes === null ? '' : formatBytes(one.bytes),
       printableLine(one.branch ?? ''),
@@ -64,7 +65,7 @@ export async function listSnapshots(options: Options): Promise<ExitCode> {
   else {
     const rows = snapshots.map((one) => [
       one.name,
-      one.taskId.slice(0, 10),
+      shortId(one.taskId),
       one.commit.slice(0, 12),
       `${formatDuration(Date.now() - Date.parse(one.takenAt))} ago`,
       printableLine(one.reason),
