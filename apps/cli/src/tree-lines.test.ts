@@ -1,11 +1,13 @@
-import type { ProjectView, TaskView } from '@matrix/protocol/http'
+import type { TaskView } from '@matrix/protocol/http'
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
+import { projectView, taskView } from './fake-daemon.testing.ts'
 import { textWidth } from './text-width.ts'
 import { formatTree, shortIds, stateOf } from './tree-lines.ts'
 
 const now = Date.parse('2026-01-01T01:00:00.000Z')
 const root = '01K00000000000000000000000'
+const project = projectView()
 const options = { width: 100, now, colors: picocolors.createColors(false) }
 
 test('a tree shows who does what, since when and for how much', () => {
@@ -85,48 +87,3 @@ test('ids are as short as they can be while they differ', () => {
 
   expect([...shortIds(ids.map((id) => ({ id }))).values()]).toEqual([ids[0], ids[1], '01K2A000'])
 })
-
-const project: ProjectView = {
-  id: root,
-  name: 'demo',
-  path: '/demo',
-  rootTaskId: root,
-  baseBranch: 'main',
-  problem: null,
-  agents: { live: 0, working: 0 },
-  costUsd: 1.5,
-  isDemo: false,
-  registeredAt: '2026-01-01T00:00:00.000Z',
-}
-
-function taskView(id: string, fields: Partial<TaskView> = {}): TaskView {
-  return {
-    id,
-    title: 'Task',
-    description: '',
-    status: 'in_progress',
-    branch: null,
-    parentId: null,
-    children: [],
-    worktreePath: null,
-    costUsd: 0,
-    editedBy: 'user',
-    persistent: false,
-    createdAt: '2026-01-01T00:00:00.000Z',
-    updatedAt: '2026-01-01T00:00:00.000Z',
-    projectId: root,
-    depth: 0,
-    activity: 'off',
-    doing: null,
-    problem: null,
-    treeCostUsd: 0,
-    contextTokens: null,
-    contextWindow: null,
-    model: null,
-    pendingMessages: 0,
-    lastSeq: 0,
-    lastAt: null,
-    needs: [],
-    ...fields,
-  }
-}
