@@ -30,6 +30,7 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   TOOL_CANCELLED: exitCode.toolError,
   DOCUMENT_INVALID: exitCode.findings,
   BUDGET_EXCEEDED: exitCode.budget,
+  PLAYBOOK_INVALID: exitCode.findings,
 }
 
 export function exitCodeOf(error: MatrixError): ExitCode {

@@ -70,6 +70,7 @@ export const errors = {
   TREE_DAMAGED: { status: 500, hint: 'Rebuild the tree from the sessions; the file is kept beside the new one.' },
   REPOSITORY_UNUSABLE: { status: 422, hint: 'Name a git repository that has at least one commit.' },
   GIT_FAILED: { status: 500, hint: 'Read what git said, put the repository right and try again.' },
+  GIT_MISSING: { status: 424, hint: 'Install git 2.38 or newer, then start again.' },
   GIT_NAME_INVALID: { status: 400, hint: 'Use a name that git check-ref-format accepts.' },
   GIT_IDENTITY_MISSING: {
     status: 409,
@@ -100,6 +101,7 @@ export const errors = {
   CONFIG_INVALID: { status: 422, hint: 'Correct the value that is named.' },
   CONFIG_FORBIDDEN: { status: 403, hint: 'Set it in a layer that may hold it: see matrix config list --show-origin.' },
   AGENT_UNKNOWN: { status: 404, hint: 'Name a manifest that exists, or leave it out to use the default one.' },
+  AGENT_UNAPPROVED: { status: 403, hint: 'Read the manifest, then approve it if you want agents to work by it.' },
   AGENT_BUSY: { status: 409, hint: 'Stop the agent first.' },
   PROVIDER_MISSING: { status: 424, hint: 'Set an API key: matrix config set authGroups.default.anthropicApiKey.' },
   MESSAGE_CONSUMED: { status: 409, hint: 'The agent has read it already: send another one.' },
