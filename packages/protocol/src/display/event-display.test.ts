@@ -216,6 +216,7 @@ const samples: Event[] = [
   },
   { type: 'message', ...stamp, message: queueMessage.compact({ id: 'm' }) },
   { type: 'messages_consumed', ...stamp, messageIds: ['m'] },
+  { type: 'messages_withdrawn', ...stamp, messageIds: ['m'] },
   { type: 'assistant_text', ...stamp, text: 'Hello' },
   { type: 'tool_call', ...stamp, callId: 'c', name: builtinTools.bash, input: { command: 'ls' } },
   { type: 'tool_result', ...stamp, callId: 'c', ...answered('a.ts') },

@@ -234,6 +234,7 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
       `${task(input, options, 'source_task_id')} → ${task(input, options, 'target_task_id')}`,
   },
   commit: { title: () => 'Commit', summary: (input) => input.text('message'), bodies: proseOf('message') },
+  update_branch: { title: () => 'Bring the branch up to date' },
   get_changes: {
     ...onTask('Look at changes'),
     result: (text, _input, options) => {
