@@ -47,6 +47,37 @@ function addTalking(program: Command, done: Done): void {
     .action(async (task, text, options) => done(await (await import('./commands/send.ts')).send(task, text, options)))
 
   program
+    .command('run')
+    .summary('one goal without a daemon, for scripts and CI: ends when the agent is done')
+    .description(
+      'Runs agents in this process until the root agent is done, on a data directory that is made for it and removed afterwards, with your settings. Questions are answered by telling the agent to decide; calls that need a yes are denied, unless --yes-for agrees to them in advance.',
+    )
+    .argument(
+      '[goal...]',
+      'what is to be done; - reads it from standard input; nothing, with --data, goes on where it was',
+    )
+    .option('--folder <folder>', 'the repository; the one of this folder when left out')
+    .option('--data <folder>', 'keep everything there; also goes on with a run that was interrupted')
+    .option('--keep', 'do not remove the data directory')
+    .option('--budget <usd>', 'the most that everything together may cost')
+    .option('--model <model>', 'instead of what the settings say')
+    .option('--timeout <time>', '90s, 15m, 2h')
+    .option(
+      '--yes-for <pattern>',
+      'agree to calls whose URI matches (* is anything) or whose class it is; may be repeated',
+      collect,
+    )
+    .option('--merge', 'merge the work into the base branch when it passed')
+    .option('--unsandboxed', 'run tools even where they cannot be boxed')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .addHelpText(
+      'after',
+      '\nExits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+    )
+    .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
+
+  program
     .command('inbox')
     .summary('everything that waits for you, in all projects')
     .option('--dismiss <which>', 'put a failure or a review aside as seen: its task or its id')

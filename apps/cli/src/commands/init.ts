@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { MatrixError, printableLine } from '@matrix/protocol'
+import { printableLine } from '@matrix/protocol'
 import type { ProjectView } from '@matrix/protocol/http'
+import { findCheckout } from '../checkout.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
@@ -35,24 +34,6 @@ async function writeOnce(path: string, text: string): Promise<{ path: string; is
   if ((await readFile(path).catch(() => undefined)) !== undefined) return { path, isNew: false }
   await writeFile(path, text, { flag: 'wx' })
   return { path, isNew: true }
-}
-
-async function findCheckout(folder: string): Promise<string> {
-  const git = promisify(execFile)
-  try {
-    return (await git('git', ['rev-parse', '--show-toplevel'], { cwd: folder })).stdout.trimEnd()
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT')
-      throw new MatrixError('GIT_FAILED', 'git was not found, or the folder does not exist.', {
-        hint: 'Install git; matrix doctor says how.',
-        cause,
-      })
-    throw new MatrixError('REPOSITORY_UNUSABLE', `${folder} is not in a git repository.`, {
-      hint: 'Run git init and make a first commit, then try again.',
-      cause,
-    })
-  }
 }
 
 type Outcome = { isNew: boolean; checkout: string; setup: string; detected: readonly string[] }
