@@ -4,9 +4,11 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { NodeOrchestratorOptions, Orchestrator } from '@matrix/orchestrator'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import packageJson from '../package.json' with { type: 'json' }
 import { exitCode, exitCodeOf } from './exit-code.ts'
+import type { Log } from './log.ts'
 import { type RunningDaemon, type StartOptions, startDaemon } from './start-daemon.ts'
 
 const flags = {
@@ -81,11 +83,14 @@ async function readOptions(values: Values): Promise<StartOptions> {
   }
 }
 
-async function openOrchestrator(dataDirectory: string) {
-  // Loading it takes longer than finding out that the port is in use or a flag is wrong.
-  const { openLocalOrchestrator } = await import('@matrix/orchestrator')
-  return openLocalOrchestrator({ dataDirectory })
+async function openOrchestrator(dataDirectory: string, { logger }: Log): Promise<Orchestrator> {
+  // Loading it takes longer than finding out that a flag is wrong or another daemon runs.
+  const { openNodeOrchestrator } = await import('@matrix/orchestrator')
+  const log = ({ level, message, ...facts }: LogEntry) => logger[level](facts, message)
+  return openNodeOrchestrator({ dataDirectory, note: 'daemon', log })
 }
+
+type LogEntry = Parameters<NonNullable<NodeOrchestratorOptions['log']>>[0]
 
 function readPort(text: string): number {
   const port = Number(text)
@@ -115,15 +120,17 @@ function findUi(): string | undefined {
     .find((folder) => existsSync(join(folder, 'index.html')))
 }
 
-/** A first signal ends the daemon in order, a second one at once. */
+/** A first signal ends the daemon in order, a later one at once. */
 function stopOnSignal(daemon: RunningDaemon): Promise<number> {
   return new Promise((resolve) => {
-    let isStopping = false
+    let stoppingAt: number | undefined
     const stop = () => {
-      if (isStopping) process.exit(exitCode.fault)
-      isStopping = true
+      // Ctrl-C reaches the daemon twice when what started it passes the signal on.
+      if (stoppingAt !== undefined && Date.now() - stoppingAt > 500) process.exit(exitCode.fault)
+      if (stoppingAt !== undefined) return
+      stoppingAt = Date.now()
       // Whatever hangs: agents go on where they were, however the daemon ended.
-      setTimeout(() => process.exit(exitCode.fault), 5000).unref()
+      setTimeout(() => process.exit(exitCode.fault), 4500).unref()
       daemon.stop().then(
         () => resolve(exitCode.ok),
         (error) => resolve(explain(error)),

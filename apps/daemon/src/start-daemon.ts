@@ -5,11 +5,11 @@ import type { Orchestrator } from '@matrix/orchestrator'
 import { type DaemonFile, daemonFileName } from '@matrix/protocol/http'
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { checkGit } from './git-check.ts'
-import { type LogOptions, openLog } from './log.ts'
+import { type Log, type LogOptions, openLog } from './log.ts'
 import { ensureOwnFolder, replaceOwnFile } from './owner-only.ts'
 
 export type StartOptions = Omit<DaemonOptions, 'orchestrator' | 'log'> & {
-  openOrchestrator(dataDirectory: string): Promise<Orchestrator>
+  openOrchestrator(dataDirectory: string, log: Log): Promise<Orchestrator>
   onLogLine?: LogOptions['onLine']
 }
 
@@ -42,7 +42,7 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       ...(options.onLogLine ? { onLine: options.onLogLine } : {}),
     })
     closing.push(log.close)
-    const orchestrator = await options.openOrchestrator(dataDirectory)
+    const orchestrator = await options.openOrchestrator(dataDirectory, log)
     closing.push(() => orchestrator.close())
 
     const daemon = await createDaemon({ ...options, orchestrator, log: log.logger })
