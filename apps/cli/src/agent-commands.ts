@@ -64,7 +64,7 @@ function addTalking(program: Command, done: Done): void {
     .option('--timeout <time>', '90s, 15m, 2h')
     .option(
       '--yes-for <pattern>',
-      'agree to calls whose URI matches (* is anything) or whose class it is; may be repeated',
+      'agree to a class (shell, network …), to the setup script (setup), or to calls whose URI matches (* is anything); may be repeated',
       collect,
     )
     .option('--merge', 'merge the work into the base branch when it passed')

@@ -91,7 +91,9 @@ function rowOf(task: TaskView, stem: string, ids: Map<string, string>, { now }: 
 
 /** One word for how a task is; what a person has to do comes first. */
 export function stateOf({ needs, activity, status }: Pick<TaskView, 'needs' | 'activity' | 'status'>): string {
-  const [need] = needs
+  const isBusy = activity === 'working' || activity === 'starting'
+  // A review can wait until there is nothing left to come.
+  const need = needs.find((one) => one !== 'review' || !isBusy)
   if (need) return needWords[need]
   if (activity !== 'off') return activity
   return status === 'in_progress' ? 'interrupted' : status

@@ -46,12 +46,14 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     const rootId = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
     const interrupted = interruptSignal()
     const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
-    const progress = options.json ? { frame: printJsonLine, close: () => undefined } : openProgress(options)
+    const progress = options.json
+      ? { frame: printJsonLine, close: () => undefined }
+      : openProgress(options, await getTask(orchestrator, project, rootId))
     const outcome = await runHeadless(orchestrator, {
       project,
       rootId,
       goal,
-      isAgreed: ({ uri, sideEffect }) => (options.yesFor ?? []).some((one) => one === sideEffect || matches(one, uri)),
+      isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
       onFrame: progress.frame,
       signal: AbortSignal.any([interrupted, timedOut]),
     })
@@ -155,12 +157,17 @@ async function removeWorktrees(orchestrator: Orchestrator, { id: projectId }: Pr
       .catch((error) => printError(`warning: ${printableLine(error instanceof Error ? error.message : String(error))}`))
 }
 
-function openProgress({ verbose = false }: RunOptions): { frame(frame: Frame): void; close(): void } {
-  const tasks = new Map<string, TaskView>()
+function openProgress(
+  { verbose = false, yesFor = [] }: RunOptions,
+  root: TaskView,
+): { frame(frame: Frame): void; close(): void } {
+  const tasks = new Map([[root.id, root]])
   const transcript = openTranscript({ verbose, isMany: true, titleOf: (id) => tasks.get(id)?.title })
   return {
     frame(frame) {
       if (frame.kind === 'event') transcript.event(frame.taskId, frame.event)
+      if (frame.kind === 'attention' && frame.attention.approval)
+        transcript.note(frame.attention.taskId, askedFor(frame.attention.approval, yesFor))
       if (frame.kind !== 'task') return
       const before = tasks.get(frame.task.id)
       const [was, now] = [before && stateOf(before), stateOf(frame.task)]
@@ -169,6 +176,13 @@ function openProgress({ verbose = false }: RunOptions): { frame(frame: Frame): v
     },
     close: transcript.close,
   }
+}
+
+function askedFor(approval: { uri: string; sideEffect: string }, yesFor: readonly string[]): string {
+  const isSetup = approval.uri.endsWith('/setup_worktree.sh')
+  const uri = printableLine(approval.uri)
+  if (yesFor.some((pattern) => agrees(pattern, approval))) return `allowed ${uri}`
+  return `denied ${uri}: --yes-for ${isSetup ? 'setup' : approval.sideEffect} would agree to it`
 }
 
 type Ending = Outcome['result'] | 'timed out'
@@ -222,6 +236,12 @@ function summarize({ result, output, problem, task, seconds, dataDirectory, merg
       ? [`Everything is kept in ${dataDirectory}. Go on with: matrix run --data ${dataDirectory}`]
       : []),
   ].join('\n')
+}
+
+/** A class of side effects, `setup` for the script that prepares worktrees, or a URI. */
+function agrees(pattern: string, { uri, sideEffect }: { uri: string; sideEffect: string }): boolean {
+  if (uri.endsWith('/setup_worktree.sh')) return pattern === 'setup' || matches(pattern, uri)
+  return pattern === sideEffect || matches(pattern, uri)
 }
 
 /** `*` stands for anything. */
