@@ -13,7 +13,6 @@ import {
 } from '@matrix/client'
 import { createLocalFetch } from '@matrix/client/node'
 import { type DaemonFile, routes } from '@matrix/protocol/http'
-import { pino } from 'pino'
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { type ScriptedOrchestrator, scriptOrchestrator } from './scripted-orchestrator.testing.ts'
 
@@ -35,7 +34,6 @@ export async function startTestDaemon(options: Partial<DaemonOptions> = {}): Pro
     orchestrator,
     dataDirectory,
     version: '1.2.3',
-    log: pino({ level: 'silent' }),
     port: 0,
     ...options,
   })
