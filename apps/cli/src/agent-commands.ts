@@ -463,7 +463,8 @@ function addDaemon(program: Command, done: Done): void {
     .summary('what it wrote down')
     .option('-n, --last <count>', 'how many lines', '50')
     .option('-f, --follow', 'go on with what comes')
-    .action(async (options) => done(await (await load()).logs(options)))
+    .option('--json', 'the entries themselves, one per line')
+    .action(async (options) => done(await (await import('./commands/daemon-logs.ts')).logs(options)))
   daemon
     .command('install')
     .summary('have the system start it when you sign in (systemd, launchd)')

@@ -13,14 +13,18 @@ type InitOptions = { name?: string; json?: boolean }
 export async function init(folder: string, { name, json }: InitOptions): Promise<ExitCode> {
   const checkout = await findCheckout(folder)
   const client = await connect()
-  const { writeSetupExample } = await import('@matrix/task-tree')
-  const setup = await writeSetupExample(checkout)
+  const { findSetupHook, writeSetupExample } = await import('@matrix/task-tree')
+  const isActive = await findSetupHook(checkout).then(
+    () => true,
+    () => false,
+  )
+  const setup = { ...(await writeSetupExample(checkout)), isActive }
   const memory = await writeOnce(join(checkout, '.mxd', 'memory.md'), memoryText)
   const registered = (await client.listProjects()).find(({ path }) => path === checkout)
   const project = registered ?? (await client.registerProject({ body: { path: checkout, ...(name ? { name } : {}) } }))
 
   if (json) printJson({ project, isNew: !registered, setup, memory })
-  else print(explain(project, { isNew: !registered, checkout, setup: setup.path, detected: setup.detected }))
+  else print(explain(project, { isNew: !registered, setup }))
   return exitCode.ok
 }
 
@@ -36,26 +40,30 @@ async function writeOnce(path: string, text: string): Promise<{ path: string; is
   return { path, isNew: true }
 }
 
-type Outcome = { isNew: boolean; checkout: string; setup: string; detected: readonly string[] }
+type Outcome = { isNew: boolean; setup: { path: string; detected: readonly string[]; isActive: boolean } }
 
-function explain(project: ProjectView, { isNew, checkout, setup, detected }: Outcome): string {
+function explain(project: ProjectView, { isNew, setup }: Outcome): string {
   const { bold, dim, green, yellow } = colorsFor(process.stdout)
-  const head = isNew
-    ? `${green('✔')} ${bold(printableLine(project.name))} is a project of Matrix now.`
-    : `${bold(printableLine(project.name))} is a project of Matrix already.`
-  const found = detected.length > 0 ? ` It fits ${detected.join(' and ')}.` : ''
+  const name = bold(printableLine(project.name))
+  const { path, baseBranch, problem } = project
   return [
-    head,
-    dim(`  ${printableLine(checkout)} · agents start from ${printableLine(project.baseBranch ?? 'the base branch')}`),
-    ...(project.problem
-      ? [yellow(`  ${printableLine(project.problem.message)}`), `  ${printableLine(project.problem.hint)}`]
-      : []),
+    isNew ? `${green('✔')} ${name} is a project of Matrix now.` : `${name} is a project of Matrix already.`,
+    dim(`  ${printableLine(path)} · agents start from ${printableLine(baseBranch ?? 'the base branch')}`),
+    ...(problem ? [yellow(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
     '',
     'Next:',
-    `  1. Read ${printableLine(setup)}: it prepares the worktree of each task.${found}`,
-    '     If it is right: mv .mxd/hooks/setup_worktree.sh.example .mxd/hooks/setup_worktree.sh && chmod +x .mxd/hooks/setup_worktree.sh',
-    '  2. Write what agents should know into .mxd/memory.md, and commit .mxd.',
-    '  3. matrix send root "what you want done"',
-    '     matrix tree --watch',
+    ...(setup.isActive ? [] : setupSteps(setup)),
+    '  - Write what agents should know into .mxd/memory.md, and commit .mxd.',
+    '  - matrix send root "what you want done"',
+    '  - matrix tree --watch',
   ].join('\n')
+}
+
+function setupSteps({ path, detected }: Outcome['setup']): string[] {
+  const found = detected.length > 0 ? ` It fits ${detected.join(' and ')}.` : ''
+  return [
+    `  - Read ${printableLine(path)}: it prepares the worktree of each task.${found}`,
+    '    If it is right, make it the one that runs:',
+    '      mv .mxd/hooks/setup_worktree.sh.example .mxd/hooks/setup_worktree.sh && chmod +x .mxd/hooks/setup_worktree.sh',
+  ]
 }
