@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { MatrixError } from '@matrix/protocol'
 
@@ -14,7 +15,7 @@ export async function findCheckout(folder: string): Promise<string> {
         hint: 'Install git; matrix doctor says how.',
         cause,
       })
-    throw new MatrixError('REPOSITORY_UNUSABLE', `${folder} is not in a git repository.`, {
+    throw new MatrixError('REPOSITORY_UNUSABLE', `${resolve(folder)} is not in a git repository.`, {
       hint: 'Run git init and make a first commit, then try again.',
       cause,
     })

@@ -42,14 +42,21 @@ function headOf(project: ProjectView, tasks: readonly TaskView[], { colors, widt
   const waitsForYou = tasks.filter(({ needs }) => needs.length > 0).length
   const facts = [
     project.baseBranch ?? '',
-    formatUsd(project.costUsd),
+    formatUsd(costOf(project, tasks)),
     some(count('working') + count('starting'), 'working'),
     some(count('waiting'), 'waiting'),
     some(count('stopped'), 'stopped'),
   ].filter(Boolean)
-  const needs = waitsForYou > 0 ? colors.yellow(` · ${waitsForYou} need you: matrix inbox`) : ''
+  const needs =
+    waitsForYou > 0 ? colors.yellow(` · ${waitsForYou} ${waitsForYou === 1 ? 'needs' : 'need'} you: matrix inbox`) : ''
   const name = fitWidth(printableLine(project.name), Math.max(8, width - 30))
   return `${colors.bold(name)}  ${colors.dim(facts.join(' · '))}${needs}`
+}
+
+/** The tasks are told of every change; the project's own sum may be a little behind. */
+function costOf(project: ProjectView, tasks: readonly TaskView[]): number {
+  const roots = tasks.filter(({ parentId }) => parentId === null)
+  return Math.max(project.costUsd, ...roots.map(({ treeCostUsd }) => treeCostUsd))
 }
 
 function some(count: number, word: string): string {

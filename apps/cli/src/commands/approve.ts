@@ -88,7 +88,8 @@ function formatApproval({ id, taskTitle, since, approval }: Approval): string {
     ),
     ...formatInput(approval.input).map((text) => `  ${text}`),
     `  ${printableLine(approval.reason)}`,
-    dim(`  id ${id} · digest ${approval.inputDigest}`),
+    dim(`  id      ${id}`),
+    dim(`  digest  ${approval.inputDigest}`),
   ].join('\n')
 }
 
