@@ -78,6 +78,19 @@ function addTalking(program: Command, done: Done): void {
     .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
 
   program
+    .command('demo')
+    .summary('four agents at work on a sample repository, without a model')
+    .description(
+      'Plays a story on a sample repository that is made for it and removed afterwards: tasks, worktrees, edits, tests, a question, a conflict and merges are real; only the model is a script. With a key in your settings, the same goal runs on the real model.',
+    )
+    .option('--keep', 'do not remove the sample repository and its data')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .action(async (options) =>
+      done(await (await import('./commands/run.ts')).run([], { ...options, demo: true, merge: true })),
+    )
+
+  program
     .command('inbox')
     .summary('everything that waits for you, in all projects')
     .option('--dismiss <which>', 'put a failure or a review aside as seen: its task or its id')

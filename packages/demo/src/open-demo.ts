@@ -18,6 +18,8 @@ export type DemoOptions = NodeOrchestratorOptions & {
   dataDirectory: string
   /** How long the scripted model seems to think, and how fast it types. */
   pace?: { thinkMs: number; typeMs: number }
+  /** Whether the story begins by itself. */
+  begins?: boolean
 }
 
 /** Slow enough to be followed, quick enough not to be waited for. */
@@ -27,7 +29,7 @@ const watchable = { thinkMs: 1200, typeMs: 30 }
  * The orchestrator with a sample project. While no key is configured its agents are played by the mock provider, and their
  * story begins by itself; with one, the same goal waits for a person to send it.
  */
-export async function openDemo({ pace = watchable, ...options }: DemoOptions): Promise<Orchestrator> {
+export async function openDemo({ pace = watchable, begins = true, ...options }: DemoOptions): Promise<Orchestrator> {
   const mock = await openMockProvider({ playbook: buildStory(pace), forgetful: true })
   const folder = join(options.dataDirectory, 'demo')
   try {
@@ -40,7 +42,7 @@ export async function openDemo({ pace = watchable, ...options }: DemoOptions): P
       ...orchestrator,
       async resume() {
         const resumed = await orchestrator.resume()
-        await beginStory(orchestrator)
+        if (begins) await beginStory(orchestrator)
         return resumed
       },
       async close() {
