@@ -167,13 +167,19 @@ function toTurn({ when, again, ...turn }: Aside, exchanges: Exchange[]): Turn {
   return { ...turn, toolCalls: [...(turn.toolCalls ?? []), ...calls] }
 }
 
+const rememberedAgents = 1000
+
 /** Compares with what the same agent sent before; one that was restarted may ask again what it asked already. */
 function checkHistory({ before }: Role, opening: Exchange | undefined, request: ApiRequest): void {
   const key = JSON.stringify(opening?.said.map(({ bytes }) => bytes))
   const known = before.get(key)
   const [shorter, longer] = known && known.blocks.length > request.blocks.length ? [request, known] : [known, request]
   if (shorter) checkPrefix(shorter, longer)
+  // The latest stays last: a mock that runs for days forgets the agents it has not heard from the longest.
+  before.delete(key)
   before.set(key, longer)
+  const [oldest] = before.keys()
+  if (before.size > rememberedAgents && oldest !== undefined) before.delete(oldest)
 }
 
 /** Ids that are the same for the same request, and no other. */
