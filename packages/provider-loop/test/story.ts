@@ -23,7 +23,7 @@ export const models: Record<Dialect, string> = {
 export function createAdapter(
   dialect: Dialect,
   mock: Pick<MockProvider, 'url' | 'openaiUrl'>,
-  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides } = {},
+  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides; maxRetries?: number } = {},
 ): ProviderAdapter {
   const options = { apiKey: 'mock', maxRetries: 0, ...more }
   switch (dialect) {
