@@ -13,7 +13,7 @@ export const benchmark: Benchmark = {
       const one = await arena.compete(['matrix-anthropic', 'matrix-openai', ...peerNames], { turns: 200 })
       // Hundreds of agents take the slow ones minutes: only those that come first alone are worth the wait.
       const [first, second] = byCost(one)
-      const many = await arena.compete(['matrix-anthropic', first, second], { turns: 20, agents: 512 })
+      const many = await arena.compete(['matrix-anthropic', first, second], { turns: 20, agents: 512, rounds: 1 })
       const quickest = many[first].turnsPerSecond > many[second].turnsPerSecond ? first : second
       return [
         ...peerNames.map((peer) => compareCost(one, peer, peer === first ? 0.5 : 1)),
