@@ -6,10 +6,11 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  StreamableHTTPClientTransport,
   type Transport,
-  type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 import * as z from 'zod'
+import { findHeaderFault } from './mirrored-header.ts'
 
 /** What a server answered to a call, before anything is cut or taken out of it. */
 export type RawResult = z.infer<typeof RawResult>
@@ -37,6 +38,8 @@ export type CallProgress = { progress: number; total?: number | undefined; messa
 
 /** A live conversation with one server. */
 export type Connection = {
+  /** `modern` is 2026-07-28 and later, `legacy` whatever begins with `initialize`. */
+  era: 'modern' | 'legacy'
   /** All pages. */
   listTools(options: Omit<CallOptions, 'onProgress'>): Promise<ToolList>
   callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
@@ -48,7 +51,8 @@ export type Connection = {
 export type ConnectOptions = {
   alias: string
   transport: Transport
-  mode: VersionNegotiationMode
+  /** `auto` asks which era the server speaks; `legacy` knows already. */
+  mode: 'auto' | 'legacy'
   timeoutMs: number
   signal?: AbortSignal | undefined
   onListChanged?: (() => void) | undefined
@@ -56,16 +60,20 @@ export type ConnectOptions = {
   lastWords?: (() => string) | undefined
 }
 
+/** What a program may take to say which era it speaks. One that says nothing is taken for an older one. */
+const PROBE_SHARE = 1 / 3
 const MAX_PAGES = 64
 const MAX_TOOLS = 4096
 
 /** Shakes hands with a server. No tool of it is known yet, and none may be called before the list was verified. */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { alias, transport, mode, timeoutMs, signal, onListChanged = () => {}, lastWords = () => '' } = options
+  const isRemote = transport instanceof StreamableHTTPClientTransport
   const client = new Client(
     { name: 'matrix', version: '0.1.0' },
     {
-      versionNegotiation: { mode },
+      // Silence means an older program on a pipe, but an outage on a network, where there is nothing to be quick about.
+      versionNegotiation: { mode, probe: isRemote ? {} : { timeoutMs: Math.ceil(timeoutMs * PROBE_SHARE) } },
       inputRequired: { autoFulfill: false },
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
     },
@@ -85,15 +93,33 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   }
 
   return {
+    era: client.getProtocolEra() ?? 'legacy',
     closed,
     close: () => client.close(),
     listTools: (call) => listTools(client, alias, call).catch((error) => fail(error, call)),
-    callTool: (tool, input, call) => callTool(client, tool, input, call).catch((error) => fail(error, call)),
+    callTool(tool, input, call) {
+      if (isRemote && client.getProtocolEra() === 'modern') assertMirrored(alias, tool)
+      return callTool(client, tool, input, call).catch((error) => fail(error, call))
+    },
   }
 
   function fail(error: unknown, { timeoutMs: limitMs, signal: caller }: CallOptions): never {
     throw explainFailure(error, { alias, limitMs, lastWords, signal: caller })
   }
+}
+
+/** Whether a program ended when it was asked which era it speaks, as older ones do that expect `initialize` first. */
+export function endedAtProbe({ cause }: MatrixError): boolean {
+  return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed
+}
+
+/** A server that is told in headers what others on the way may read has to say properly in which. */
+function assertMirrored(alias: string, { name, inputSchema }: ToolSurface): void {
+  const fault = findHeaderFault(inputSchema)
+  if (fault === undefined) return
+  throw new MatrixError('TOOL_FAILED', `"${alias}" wants an argument of "${name}" in a header. ${fault}`, {
+    hint: 'Only the author of the server can repair this.',
+  })
 }
 
 /** A transport may hang before the SDK starts its own clock. */
