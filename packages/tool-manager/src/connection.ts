@@ -8,6 +8,7 @@ import {
   SdkHttpError,
   StreamableHTTPClientTransport,
   type Transport,
+  UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/client'
 import * as z from 'zod'
 import { findHeaderFault } from './mirrored-header.ts'
@@ -36,10 +37,12 @@ export type CallOptions = {
 
 export type CallProgress = { progress: number; total?: number | undefined; message?: string | undefined }
 
+/** `modern` is 2026-07-28 and later, `legacy` whatever begins with `initialize`. */
+export type Era = 'modern' | 'legacy'
+
 /** A live conversation with one server. */
 export type Connection = {
-  /** `modern` is 2026-07-28 and later, `legacy` whatever begins with `initialize`. */
-  era: 'modern' | 'legacy'
+  era: Era
   /** All pages. */
   listTools(options: Omit<CallOptions, 'onProgress'>): Promise<ToolList>
   callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
@@ -51,8 +54,8 @@ export type Connection = {
 export type ConnectOptions = {
   alias: string
   transport: Transport
-  /** `auto` asks which era the server speaks; `legacy` knows already. */
-  mode: 'auto' | 'legacy'
+  /** `auto` asks which era the server speaks; the others know already. */
+  mode: 'auto' | Era
   timeoutMs: number
   signal?: AbortSignal | undefined
   onListChanged?: (() => void) | undefined
@@ -60,8 +63,9 @@ export type ConnectOptions = {
   lastWords?: (() => string) | undefined
 }
 
-/** What a program may take to say which era it speaks. One that says nothing is taken for an older one. */
-const PROBE_SHARE = 1 / 3
+const MODERN = '2026-07-28'
+/** How long a program is asked which era it speaks. One that says nothing is taken for an older one, as many are silent. */
+const PROBE_MS = 2_000
 const MAX_PAGES = 64
 const MAX_TOOLS = 4096
 
@@ -73,7 +77,10 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     { name: 'matrix', version: '0.1.0' },
     {
       // Silence means an older program on a pipe, but an outage on a network, where there is nothing to be quick about.
-      versionNegotiation: { mode, probe: isRemote ? {} : { timeoutMs: Math.ceil(timeoutMs * PROBE_SHARE) } },
+      versionNegotiation: {
+        mode: mode === 'modern' ? { pin: MODERN } : mode,
+        probe: isRemote || mode !== 'auto' ? {} : { timeoutMs: Math.min(PROBE_MS, timeoutMs) },
+      },
       inputRequired: { autoFulfill: false },
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
     },
@@ -108,9 +115,10 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   }
 }
 
-/** Whether a program ended when it was asked which era it speaks, as older ones do that expect `initialize` first. */
-export function endedAtProbe({ cause }: MatrixError): boolean {
-  return cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed
+/** The era in which a program has to be started again: it ended when asked for it, or it was too slow to say so. */
+export function findOtherEra({ cause }: MatrixError): Era | undefined {
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed) return 'legacy'
+  return cause instanceof UnsupportedProtocolVersionError ? 'modern' : undefined
 }
 
 /** A server that is told in headers what others on the way may read has to say properly in which. */

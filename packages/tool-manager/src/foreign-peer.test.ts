@@ -51,16 +51,27 @@ test('an older program that ends when it is asked for its era is started again a
   expect(events).toContainEqual(expect.objectContaining({ type: 'server_started', era: 'legacy' }))
 })
 
+test('a newer program that is slow to start is not taken for an older one', async () => {
+  const { args = [], ...rest } = program('modern-server.mjs')
+  const { call, events } = await bootHarness({
+    servers: [{ ...rest, args: [...args, '2500'] }],
+    poolOptions: { connectTimeoutMs: 15_000 },
+  })
+
+  expect(textOf(await call('add', { a: 1, b: 1 }))).toBe('2')
+  expect(events).toContainEqual(expect.objectContaining({ type: 'server_started', era: 'modern' }))
+})
+
 test('an older program that does not answer what it does not know is waited for once, and never again', async () => {
   const server = scriptedServer({ ignoresUnknown: true })
-  const { call, tools, events } = await bootHarness({ servers: [server], poolOptions: { connectTimeoutMs: 1500 } })
+  const { call, tools, events } = await bootHarness({ servers: [server] })
   await call('echo')
   await tools.park()
   await call('echo')
   const [first = 0, second = 0] = events.flatMap((event) => (event.type === 'server_started' ? [event.tookMs] : []))
 
-  expect(first).toBeGreaterThan(500)
-  expect(second).toBeLessThan(500)
+  expect(first).toBeGreaterThan(2000)
+  expect(second).toBeLessThan(1500)
 })
 
 const tools = ['add', 'fail', 'wait', 'cancelled', 'change'].map((name): Tool => ({ name, side_effect_class: 'read' }))

@@ -10,7 +10,7 @@ import {
 import type { MatrixError } from '@matrix/protocol'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { boundedFetch } from './bounded-fetch.ts'
-import { type Connection, connect, endedAtProbe } from './connection.ts'
+import { type Connection, connect, type Era, findOtherEra } from './connection.ts'
 import { type Lookup, resolveCredentials } from './credential.ts'
 import { type ManagedServer, openManagedServer, type ServerEvent } from './managed-server.ts'
 import type { PackageProgress, PackageStore } from './package-store.ts'
@@ -158,13 +158,13 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
   }
 
   /**
-   * Asks in place which era the program speaks, so that it starts once; only one that ends when asked starts again.
+   * Asks in place which era the program speaks, so that it starts once; only one that ends when asked, or is too slow to answer, starts again.
    * A lock does not hold the answer: to ask costs one message, and what the server then lists is verified in either era.
    */
   async function connectProgram(alias: string, box: BoxLaunch, onListChanged: () => void): Promise<Connection> {
     const key = digestValue([box.program, box.args])
     const deadline = performance.now() + timeoutMs
-    const start = (mode: 'auto' | 'legacy') => {
+    const start = (mode: 'auto' | Era) => {
       const transport = programTransport(() => options.sandbox.spawn(box))
       return connect({
         alias,
@@ -176,8 +176,9 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       })
     }
     const connection = await start(older.has(key) ? 'legacy' : 'auto').catch((error: MatrixError) => {
-      if (!endedAtProbe(error)) throw error
-      return start('legacy')
+      const era = findOtherEra(error)
+      if (!era) throw error
+      return start(era)
     })
     if (connection.era === 'legacy') older.add(key)
     return connection

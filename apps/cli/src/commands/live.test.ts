@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { expect, onTestFinished, test } from 'vitest'
 import { failTool, localAgent, readTool, serverScript } from '../local-server.testing.ts'
-import { folderWith, matrix } from '../matrix-process.testing.ts'
+import { folderWith, matrix, matrixBin } from '../matrix-process.testing.ts'
 
 // Where the machine cannot box anything, everything else still has to work.
 const verify = ['verify', '--unsandboxed']
@@ -109,6 +111,18 @@ test('the file of another client is pinned, enumerated, classified and locked', 
   expect(await matrix([...verify, 'mcp.lock.json'], agent)).toMatchObject({ code: 0 })
 })
 
+test.each([
+  ['sh', ['-c', 'npx -y @modelcontextprotocol/server-memory']],
+  ['env', ['-S', 'npx -y @modelcontextprotocol/server-memory', '--quiet']],
+])('a package that %s starts from within a text is not locked, and the text stays as it is', async (command, args) => {
+  const cwd = folderWith({ 'mcp.json': JSON.stringify({ mcpServers: { memory: { command, args } } }) })
+
+  expect(await matrix(['lock', '--unsandboxed', '--yes', 'mcp.json'], { cwd })).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/"memory" starts @modelcontextprotocol\/server-memory from within a longer text/),
+  })
+})
+
 test('a definition that gives orders to the model is pointed out, and one that hides something is never locked', async () => {
   const poisoned = localAgent({
     advertised: [
@@ -191,4 +205,22 @@ test('the built-in tools are served to any client over stdio', async () => {
 
   expect(stdout).toContain('"name":"edit_file"')
   expect(code).toBe(0)
+})
+
+test('a client of SDK 1.x works with the built-in tools', async () => {
+  const cwd = folderWith({ 'note.txt': 'remember the milk' })
+  const client = new Client({ name: 'foreign', version: '1.0.0' })
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [matrixBin, 'serve-tools', '--stdio'], cwd }),
+  )
+  onTestFinished(() => client.close())
+  const { tools } = await client.listTools()
+  const read = await client.callTool({ name: 'read_file', arguments: { path: 'note.txt' } })
+  const missing = await client.callTool({ name: 'read_file', arguments: { path: 'gone.txt' } })
+
+  expect(tools.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['bash', 'background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search']),
+  )
+  expect(JSON.stringify(read.content)).toContain('remember the milk')
+  expect(missing.isError).toBe(true)
 })
