@@ -38,9 +38,11 @@ async function checkProgram(name: string, fix: string): Promise<Check> {
 
 /** Not whether the program is there, but whether a box that it makes holds. */
 async function checkBox(): Promise<Check> {
-  const status = await checkSandbox({ identity: resolveIdentity() })
+  const identity = resolveIdentity()
+  const status = await checkSandbox({ identity })
+  const whose = identity ? `; boxes run as user ${identity.uid}, who has to own what they write` : ''
   if (status.available)
-    return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box` }
+    return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box${whose}` }
   return { name: 'sandbox', ok: false, found: status.reason, fix: status.fix }
 }
 

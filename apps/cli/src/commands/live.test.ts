@@ -175,6 +175,24 @@ test('a call prints what the tool says; an error of the tool is exit 3, a denial
   expect(await call(uri, '--args', '{bad')).toMatchObject({ code: 2 })
 })
 
+test('a call has the box of its own tool: reading works where the agent could not write', async () => {
+  const tools = [
+    { name: 'read_note', side_effect_class: 'read' },
+    { name: 'fail', side_effect_class: 'write' },
+  ]
+  const agent = localAgent({ server: { tools }, top: { allowed_side_effects: ['read', 'write'] } })
+  const call = (name: string) =>
+    matrix(['call', '--unsandboxed', '-m', 'a.json', '-w', agent.worktree, name, '--args', '{"id": 7}'], agent)
+  const isClosed = process.getuid?.() === 0 && (await matrix(['doctor', '--json'])).stdout.includes('boxes run as user')
+
+  expect(await call('read_note')).toMatchObject({ code: 0, stdout: '{"id":7}\n' })
+  if (isClosed)
+    expect(await call('fail')).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/who may not write .*chown -R/s),
+    })
+})
+
 test('a call that the manifest does not allow is denied, and the server is not started', async () => {
   const agent = localAgent({ top: { allowed_side_effects: ['write'] } })
   const { code, stderr } = await matrix(['call', '--unsandboxed', '-m', 'a.json', '-w', agent.worktree, 'fail'], agent)
