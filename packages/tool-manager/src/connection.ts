@@ -33,6 +33,8 @@ export type CallOptions = {
   timeoutMs: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: CallProgress) => void) | undefined
+  /** Said beside the arguments, where only a server looks that knows of it. */
+  meta?: Record<string, unknown> | undefined
 }
 
 export type CallProgress = { progress: number; total?: number | undefined; message?: string | undefined }
@@ -44,7 +46,7 @@ export type Era = 'modern' | 'legacy'
 export type Connection = {
   era: Era
   /** All pages. */
-  listTools(options: Omit<CallOptions, 'onProgress'>): Promise<ToolList>
+  listTools(options: Pick<CallOptions, 'timeoutMs' | 'signal'>): Promise<ToolList>
   callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
   /** Settles when the server is gone, whoever ended it. */
   closed: Promise<void>
@@ -167,9 +169,9 @@ function callTool(
   client: Client,
   tool: ToolSurface,
   input: Record<string, unknown>,
-  { timeoutMs, signal, onProgress }: CallOptions,
+  { timeoutMs, signal, onProgress, meta }: CallOptions,
 ): Promise<RawResult> {
-  const params = { name: tool.name, arguments: input }
+  const params = { name: tool.name, arguments: input, ...(meta && { _meta: meta }) }
   const options = {
     timeout: timeoutMs,
     maxTotalTimeout: timeoutMs,
