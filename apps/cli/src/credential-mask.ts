@@ -1,4 +1,4 @@
-import { type Finding, isLiteralCredential } from '@matrix/manifest'
+import { type Finding, isLiteralCredential } from '@matrix/manifest/verify'
 
 /** The lines of a file fit to be shown: every literal credential in them is blotted out, also beside another finding. */
 export function maskCredentials(lines: readonly string[], findings: readonly Finding[]): string[] {
