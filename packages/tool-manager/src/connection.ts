@@ -11,6 +11,7 @@ import {
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/client'
 import * as z from 'zod'
+import { isTooDeep } from './json-depth.ts'
 import { findHeaderFault } from './mirrored-header.ts'
 
 /** What a server answered to a call, before anything is cut or taken out of it. */
@@ -105,11 +106,21 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     era: client.getProtocolEra() ?? 'legacy',
     closed,
     close: () => client.close(),
-    listTools: (call) => listTools(client, alias, call).catch((error) => fail(error, call)),
+    listTools: (call) =>
+      listTools(client, alias, call)
+        .then(checkDepth)
+        .catch((error) => fail(error, call)),
     callTool(tool, input, call) {
       if (isRemote && client.getProtocolEra() === 'modern') assertMirrored(alias, tool)
-      return callTool(client, tool, input, call).catch((error) => fail(error, call))
+      return callTool(client, tool, input, call)
+        .then(checkDepth)
+        .catch((error) => fail(error, call))
     },
+  }
+
+  function checkDepth<Answer>(answer: Answer): Answer {
+    if (isTooDeep(answer)) throw new MatrixError('TOOL_FAILED', `"${alias}" answered with what is nested without end.`)
+    return answer
   }
 
   function fail(error: unknown, { timeoutMs: limitMs, signal: caller }: CallOptions): never {

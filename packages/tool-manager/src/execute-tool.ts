@@ -6,6 +6,7 @@ import { findCallTarget, noTarget } from './call-target.ts'
 import type { CallProgress, RawResult } from './connection.ts'
 import { checkGate, leavesOutDenied, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
+import { isTooDeep } from './json-depth.ts'
 import type { ResolvedTool } from './registry.ts'
 import { errorResult, shapeResult, type ToolResult } from './tool-result.ts'
 
@@ -47,6 +48,7 @@ function readInput(input: unknown): Input {
     throw new MatrixError('TOOL_FAILED', 'The arguments of a tool are a JSON object.', {
       hint: 'Send an object with one field for each argument.',
     })
+  if (isTooDeep(input)) throw new MatrixError('TOOL_FAILED', 'The arguments are nested too deep.')
   return JSON.parse(JSON.stringify(input ?? {})) as Input
 }
 
