@@ -205,7 +205,7 @@ test('the doctor names what it looked at, with a fix for what is missing', async
   const { stdout } = await matrix(['doctor', '--json'], { env: { MXD_DATA_DIR: folderWith(), PATH: folderWith() } })
   const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean; fix?: string }[] }
 
-  expect(checks.map(({ name }) => name)).toEqual(['node', 'npm', 'git', 'sandbox', 'ripgrep', 'store'])
+  expect(checks.map(({ name }) => name)).toEqual(['node', 'npm', 'git', 'sandbox', 'limits', 'ripgrep', 'store'])
   expect(checks.find(({ name }) => name === 'git')).toMatchObject({ ok: false, fix: expect.stringMatching(/\w.*git/) })
   expect(checks.find(({ name }) => name === 'node')).toMatchObject({ ok: true })
 })
