@@ -48,6 +48,8 @@ export const TaskNode = z.object({
   editedBy: EditedBy,
   persistent: Persistence,
   color: z.string().optional(),
+  /** The manifest that says what its agent may do; that of the task above when left out. */
+  agent: z.string().min(1).optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 })

@@ -28,6 +28,9 @@ export const orchestratorTools = {
   listProjects: wireName('list_projects'),
   sendMessageToProject: wireName('send_message_to_project'),
   forkTaskContext: wireName('fork_task_context'),
+  commit: wireName('commit'),
+  getChanges: wireName('get_changes'),
+  mergeTask: wireName('merge_task'),
 } as const
 
 /** The loop's own verbs: they pause, end or question the agent itself and reach nothing outside it. */

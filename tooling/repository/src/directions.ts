@@ -17,8 +17,17 @@ const mayUse: Record<string, string[]> = {
   'provider-loop': ['protocol'],
   'tool-manager': ['manifest', 'protocol'],
   orchestrator: ['event-store', 'manifest', 'protocol', 'provider-loop', 'task-tree', 'tool-manager'],
-  daemon: ['event-store', 'manifest', 'orchestrator', 'protocol', 'provider-loop', 'task-tree', 'tool-manager'],
-  cli: ['client', 'manifest', 'mock-provider', 'orchestrator', 'protocol', 'tool-manager'],
+  daemon: [
+    'event-store',
+    'manifest',
+    'mock-provider',
+    'orchestrator',
+    'protocol',
+    'provider-loop',
+    'task-tree',
+    'tool-manager',
+  ],
+  cli: ['client', 'daemon', 'manifest', 'mock-provider', 'orchestrator', 'protocol', 'task-tree', 'tool-manager'],
   ui: ['client', 'protocol'],
 }
 

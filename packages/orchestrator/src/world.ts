@@ -1,0 +1,19 @@
+import type { Clock } from '@matrix/event-store'
+
+/** Files beside the sessions and the tree: settings, registries, an agent's memory. */
+export type Files = {
+  /** Undefined when there is no such file. */
+  read(path: string): Promise<string | undefined>
+  /** Replaces the file whole, durably, readable only by its owner. */
+  write(path: string, text: string): Promise<void>
+  isDirectory(path: string): Promise<boolean>
+}
+
+/** What everything else in the orchestrator takes from outside. A test or a simulation brings its own. */
+export type World = {
+  clock: Clock
+  /** A new ULID. */
+  newId(): string
+  files: Files
+  env(name: string): string | undefined
+}

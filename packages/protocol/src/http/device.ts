@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** An RSA public key as a browser exports it. */
+export const PublicJwk = z.object({
+  kty: z.literal('RSA'),
+  n: z.string().min(1).max(2048),
+  e: z.string().min(1).max(16),
+  alg: z.literal('RSA-OAEP-256').optional(),
+})
+
+export const DeviceView = z.object({
+  /** SHA-256 of the public key. */
+  id: z.string(),
+  name: z.string(),
+  state: z.enum(['waiting', 'enrolled']),
+  enrolledAt: z.iso.datetime().nullable(),
+  lastSeenAt: z.iso.datetime().nullable(),
+  isThisOne: z.boolean(),
+})
+export type DeviceView = z.infer<typeof DeviceView>
+
+export const loginLabel = 'matrix-login:v1'
+
+/** What the answer to a challenge signs, so that it is worth nothing for another challenge, device or origin. */
+export function loginProofText(challengeId: string, deviceId: string, origin: string): string {
+  return `${loginLabel}|${challengeId}|${deviceId}|${origin}`
+}

@@ -1,0 +1,26 @@
+export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
+export { DeviceView, loginLabel, loginProofText, PublicJwk } from './device.ts'
+export { Cursor, EventPage, Frame, SessionEvent } from './feed.ts'
+export { Problem, ProjectId, ProjectView } from './project.ts'
+export {
+  ChangesView,
+  FileChange,
+  MergeOutcome,
+  MergeRequest,
+  Overlap,
+  SnapshotView,
+  WorktreeView,
+} from './review.ts'
+export type { Access, Method, Route, RouteInput, RouteOutput, RouteRequest } from './route.ts'
+export { Failure, FeedQuery, feedPath, type Operation, type Routes, routes } from './routes.ts'
+export {
+  Activity,
+  Attention,
+  AttentionKind,
+  BackgroundProcess,
+  ServerStatus,
+  TaskDetail,
+  TaskView,
+  ToolStatus,
+  ToolsView,
+} from './task-view.ts'
