@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -223,6 +224,13 @@ test('the built-in tools are served to any client over stdio', async () => {
 
   expect(stdout).toContain('"name":"edit_file"')
   expect(code).toBe(0)
+})
+
+test('the built-in tools of this command are the ones that the shipped manifests pin', () => {
+  const built = readFileSync(new URL('../../dist/serve-tools.mjs', import.meta.url))
+  const shipped = readFileSync(new URL('../../../../agents/default.json', import.meta.url), 'utf8')
+
+  expect(shipped).toContain(`sha256:${createHash('sha256').update(built).digest('hex')}`)
 })
 
 test('a client of SDK 1.x works with the built-in tools', async () => {
