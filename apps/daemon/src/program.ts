@@ -29,7 +29,7 @@ const flags = {
 const help = `matrix-daemon: keeps the agents of Matrix alive.
 
   --data-dir <folder>   where everything is kept (MXD_DATA_DIR, or ~/.mxd)
-  --port <number>       where browsers find it (7433)
+  --port <number>       where browsers find it (the setting port, or 7433)
   --foreground          show the log here as well
   --enrol               print an address that lets in the first browser which opens it
   --demo                show a sample project, played without a model, while no key is configured
@@ -75,7 +75,7 @@ async function readOptions(values: Values): Promise<StartOptions> {
   return {
     dataDirectory: resolve(values['data-dir'] ?? process.env.MXD_DATA_DIR ?? join(homedir(), '.mxd')),
     version: packageJson.version,
-    port: readPort(values.port ?? process.env.MXD_PORT ?? '7433'),
+    ...(values.port === undefined ? {} : { port: readPort(values.port) }),
     ...(host ? { host } : {}),
     ...(names ? { names } : {}),
     ...(tls ? { tls } : {}),
