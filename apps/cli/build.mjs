@@ -28,5 +28,6 @@ await rm('dist', { recursive: true, force: true })
 execFileSync(process.execPath, ['../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs'], { stdio: 'inherit' })
 // The manifests that agents get when nobody has written one for them.
 await cp('../../agents', 'dist/agents', { recursive: true })
+await cp('../../packages/demo/sample', 'dist/sample', { recursive: true })
 if (process.argv.includes('--watch')) await (await context(options)).watch()
 else await build(options)

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { addSnapshots } from './commands/snapshots-command.ts'
 import type { ExitCode } from './exit-code.ts'
 
 type Done = (code: ExitCode) => void
@@ -11,6 +12,7 @@ export function addAgentCommands(program: Command, done: Done): void {
   addTask(program, done)
   program.commandsGroup('Review what they did:')
   addReview(program, done)
+  addSnapshots(program, done)
   program.commandsGroup('Set up:')
   addProjects(program, done)
   addSettings(program, done)
@@ -76,6 +78,19 @@ function addTalking(program: Command, done: Done): void {
       '\nExits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
     )
     .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
+
+  program
+    .command('demo')
+    .summary('four agents at work on a sample repository, without a model')
+    .description(
+      'Plays a story on a sample repository that is made for it and removed afterwards: tasks, worktrees, edits, tests, a question, a conflict and merges are real; only the model is a script. With a key in your settings, the same goal runs on the real model.',
+    )
+    .option('--keep', 'do not remove the sample repository and its data')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .action(async (options) =>
+      done(await (await import('./commands/run.ts')).run([], { ...options, demo: true, merge: true })),
+    )
 
   program
     .command('inbox')
@@ -278,9 +293,7 @@ function addReview(program: Command, done: Done): void {
     .addHelpText('after', '\nExits with 1 when there are conflicts; nothing is merged then.')
     .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
 
-  const worktrees = program
-    .command('worktrees')
-    .summary('worktrees of tasks, and what was saved from those that are gone')
+  const worktrees = program.command('worktrees').summary('where tasks work, how large that is, and what nobody needs')
   const load = () => import('./commands/worktrees.ts')
   worktrees
     .command('list', { isDefault: true })
@@ -296,20 +309,6 @@ function addReview(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, options) => done(await (await load()).removeWorktree(task, options)))
-  worktrees
-    .command('snapshots')
-    .summary('work that was saved before its worktree went')
-    .option(...project)
-    .option(...json)
-    .action(async (options) => done(await (await load()).listSnapshots(options)))
-  worktrees
-    .command('restore')
-    .summary('write the files of a snapshot into a new folder')
-    .argument('<snapshot>', 'its name')
-    .argument('<folder>', 'where to')
-    .option(...project)
-    .option(...json)
-    .action(async (name, folder, options) => done(await (await load()).restoreSnapshot(name, folder, options)))
 }
 
 function addProjects(program: Command, done: Done): void {

@@ -8,6 +8,8 @@ export type HeadlessRun = {
   goal: string | undefined
   /** Which calls are agreed to in advance; every other one that needs a yes is denied. */
   isAgreed(approval: NonNullable<Attention['approval']>): boolean
+  /** What a question is answered with; that nobody is there, when left out. */
+  answer?(question: Attention): string
   onFrame(frame: Frame): void
   signal: AbortSignal
 }
@@ -109,13 +111,17 @@ function outputOf({ event }: Extract<Frame, { kind: 'event' }>): string | undefi
   return typeof event.output === 'string' ? event.output : undefined
 }
 
-function respond(orchestrator: Orchestrator, one: Attention, { isAgreed }: HeadlessRun): Promise<unknown> | undefined {
+function respond(
+  orchestrator: Orchestrator,
+  one: Attention,
+  { isAgreed, answer = () => noAnswer }: HeadlessRun,
+): Promise<unknown> | undefined {
   const { projectId } = one
   if (one.kind === 'question')
     return orchestrator.answerQuestion({
       params: { projectId, questionId: one.id },
       query: {},
-      body: { answer: noAnswer },
+      body: { answer: answer(one) },
     })
   if (one.kind !== 'approval' || !one.approval) return undefined
   const body = isAgreed(one.approval)

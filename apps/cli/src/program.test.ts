@@ -17,6 +17,7 @@ test('help names every command with what it is for, and the exit codes', async (
     'digest',
     'diff',
     'explain',
+    'snapshots',
     'completion',
     'init',
     'send',

@@ -29,16 +29,22 @@ export type RunOptions = {
   unsandboxed?: boolean
   verbose?: boolean
   json?: boolean
+  /** The sample project instead of one of the user's, played by the mock provider while no key is configured. */
+  demo?: boolean
 }
 
 /** One goal, in this process: the same agents as in the daemon, and an exit code that says how it went. */
 export async function run(words: readonly string[], options: RunOptions): Promise<ExitCode> {
-  const goal = await readGoal(words, options)
+  const demo = options.demo ? await import('@matrix/demo') : undefined
+  const goal = demo ? demo.goal : await readGoal(words, options)
   const budgetUsd = options.budget === undefined ? undefined : readAmount(options.budget)
   const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout)
-  const checkout = await findCheckout(options.folder ?? '.')
   const data = await openData(options)
-  const orchestrator = await openNodeOrchestrator(orchestratorOptions(data.folder, options))
+  const checkout = demo ? join(data.folder, 'demo', 'tally') : await findCheckout(options.folder ?? '.')
+  const settings = orchestratorOptions(data.folder, options)
+  const orchestrator = await (demo
+    ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
+    : openNodeOrchestrator(settings))
   let isDone = false
   try {
     await orchestrator.resume()
@@ -74,6 +80,8 @@ async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutM
     project,
     rootId: root.id,
     goal,
+    // The first of the answers that the story offers.
+    ...(options.demo && { answer: ({ options: offered }) => offered?.[0] ?? 'As you think best.' }),
     isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
     onFrame: progress.frame,
     signal: AbortSignal.any([interruptSignal(), timedOut]),
@@ -95,7 +103,10 @@ async function readGoal(words: readonly string[], { data }: RunOptions): Promise
   })
 }
 
-function orchestratorOptions(dataDirectory: string, { unsandboxed, verbose }: RunOptions): NodeOrchestratorOptions {
+function orchestratorOptions(
+  dataDirectory: string,
+  { unsandboxed, verbose }: RunOptions,
+): NodeOrchestratorOptions & { dataDirectory: string } {
   const options = { dataDirectory, note: 'matrix run', ...(unsandboxed ? { unboxedAgreed: true } : {}) }
   if (!verbose) return options
   return { ...options, log: ({ level, message }) => printError(`${level}: ${printableLine(message)}`) }
