@@ -122,16 +122,18 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
-/** `code` is for programs, `message` for people, `hint` for what to do next. */
+/** `code` is for programs, `message` for people, `hint` for what to do next; `field` is what was wrong in a request. */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
   readonly code: ErrorCode
   readonly hint: string
+  readonly field: string | undefined
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: { hint?: string; field?: string; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.hint = options.hint ?? errors[code].hint
+    this.field = options.field
   }
 
   /** What the daemon answers with. */
@@ -139,7 +141,8 @@ export class MatrixError extends Error {
     return errors[this.code].status
   }
 
-  toJSON(): { code: ErrorCode; message: string; hint: string } {
-    return { code: this.code, message: this.message, hint: this.hint }
+  toJSON(): { code: ErrorCode; message: string; hint: string; field?: string } {
+    const { code, message, hint, field } = this
+    return { code, message, hint, ...(field === undefined ? {} : { field }) }
   }
 }

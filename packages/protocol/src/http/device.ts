@@ -18,10 +18,3 @@ export const DeviceView = z.object({
   isThisOne: z.boolean(),
 })
 export type DeviceView = z.infer<typeof DeviceView>
-
-export const loginLabel = 'matrix-login:v1'
-
-/** What the answer to a challenge signs, so that it is worth nothing for another challenge, device or origin. */
-export function loginProofText(challengeId: string, deviceId: string, origin: string): string {
-  return `${loginLabel}|${challengeId}|${deviceId}|${origin}`
-}

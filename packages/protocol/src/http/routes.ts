@@ -14,7 +14,8 @@ const title = z.string().trim().min(1).max(500)
 const usd = z.number().nonnegative().max(1_000_000)
 const limit = z.coerce.number().int().min(1).max(1000)
 const seq = z.coerce.number().int().min(0)
-const flag = z.stringbool()
+// A program gives a boolean, and the address bar holds a word.
+const flag = z.union([z.boolean(), z.stringbool()])
 // Whoever repeats a request after a lost answer sends the same id, and it counts once.
 const requestId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/)
 
