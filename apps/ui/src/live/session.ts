@@ -1,31 +1,37 @@
+import type { QueueMessage } from '@matrix/protocol'
 import type { Frame, SessionEvent } from '@matrix/protocol/http'
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { client } from './client.ts'
+import { type EventPages, openEventPages, type PagesView } from './event-pages.ts'
+import { useLive } from './live.ts'
+import { openPendingMessages } from './pending-messages.ts'
 
 type EventFrame = Extract<Frame, { kind: 'event' }>
 type LiveFrame = Extract<Frame, { kind: 'live' }>
 
-/** As much of one conversation as this page has read: a stretch without a hole that ends with the newest event. */
+/** One conversation as far as this page has read it: the pages that are looked at, its end, and what is being said. */
 export type Session = {
   readonly projectId: string
   readonly taskId: string
-  /** Grows in place; `version` changes whenever it or anything else here does. */
-  readonly events: readonly SessionEvent[]
+  readonly pages: EventPages
+  /** Another object whenever an event or a page has come or gone. */
+  readonly view: PagesView
+  /** Changes whenever anything here does. */
   readonly version: number
   /** What the model has said of a turn that is not over. */
   readonly streaming: string
   /** What the agent says about itself at the moment. */
   readonly note: string | null
-  readonly hasOlder: boolean
+  /** Messages that the agent has not read yet. */
+  readonly pending: readonly QueueMessage[]
   readonly state: 'loading' | 'ready' | 'failed'
   readonly error: unknown
-  loadOlder(): Promise<void>
-  /** Reads back until the event is there, or the beginning. */
-  loadBackTo(seq: number): Promise<void>
   retry(): void
+  /** Shows a message as taken back before the daemon's own word about it arrives. */
+  forgetPending(messageId: string): void
 }
 
-type Reader = Pick<typeof client, 'readEvents'>
+type Reader = Pick<typeof client, 'readEvents' | 'listMessages'>
 
 export type OpenSession = Session & {
   subscribe(listener: () => void): () => void
@@ -38,27 +44,33 @@ export type OpenSession = Session & {
   publish(): void
 }
 
-const pageSize = 200
-const longPage = 1000
+/** Events after which the pieces of a text are no longer the latest word. */
+const endsStreaming: ReadonlySet<string> = new Set(['assistant_text', 'turn_completed', 'agent_stopped', 'error'])
 
-export function openSession(reader: Reader, projectId: string, taskId: string): OpenSession {
+export function openSession(reader: Reader, projectId: string, taskId: string, knownLastSeq = 0): OpenSession {
   const listeners = new Set<() => void>()
-  const events: SessionEvent[] = []
-  // Heard before it had its place: while the first page is read, or after a hole.
-  let early: SessionEvent[] = []
+  const pages = openEventPages({ read: (query) => reader.readEvents({ projectId, taskId, ...query }) })
+  const pending = openPendingMessages()
+  let heard: SessionEvent[] = []
   let reading: Promise<void> | undefined
   let isChanged = false
 
   const session = {
     projectId,
     taskId,
-    events,
+    pages,
     version: 0,
     streaming: '',
     note: null as string | null,
-    hasOlder: false,
     state: 'loading' as Session['state'],
     error: undefined as unknown,
+
+    get view() {
+      return pages.view()
+    },
+    get pending() {
+      return pending.list()
+    },
 
     subscribe(listener: () => void) {
       listeners.add(listener)
@@ -67,8 +79,10 @@ export function openSession(reader: Reader, projectId: string, taskId: string): 
     isWatched: () => listeners.size > 0,
 
     takeEvent({ seq, event }: EventFrame) {
-      take({ seq, event })
-      if (early.length > 0) session.catchUp()
+      heard.push({ seq, event })
+      pending.takeEvent({ seq, event })
+      if (endsStreaming.has(event.type)) clearSignals()
+      isChanged = true
     },
 
     takeSignal({ event }: LiveFrame) {
@@ -80,8 +94,9 @@ export function openSession(reader: Reader, projectId: string, taskId: string): 
     },
 
     catchUp() {
-      reading ??= readNewer().finally(() => {
+      reading ??= read().finally(() => {
         reading = undefined
+        isChanged = true
         session.publish()
       })
     },
@@ -89,18 +104,11 @@ export function openSession(reader: Reader, projectId: string, taskId: string): 
     publish() {
       if (!isChanged) return
       isChanged = false
+      const events = heard
+      heard = []
       session.version += 1
+      pages.append(events)
       for (const listener of listeners) listener()
-    },
-
-    async loadOlder() {
-      await readOlder(pageSize)
-      session.publish()
-    },
-
-    async loadBackTo(seq: number) {
-      while (session.hasOlder && (events[0]?.seq ?? 0) > seq) await readOlder(longPage)
-      session.publish()
     },
 
     retry() {
@@ -109,78 +117,38 @@ export function openSession(reader: Reader, projectId: string, taskId: string): 
       session.publish()
       session.catchUp()
     },
+
+    forgetPending(messageId: string) {
+      pending.remove(messageId)
+      isChanged = true
+      session.publish()
+    },
   }
 
-  function take(entry: SessionEvent): void {
-    const last = events.at(-1)?.seq
-    if (session.state !== 'ready') early.push(entry)
-    else if (last === undefined || entry.seq === last + 1) append(entry)
-    else if (entry.seq > last) early.push(entry)
-  }
-
-  function append(entry: SessionEvent): void {
-    events.push(entry)
+  pages.subscribe(() => {
     isChanged = true
-    // The finished text takes the place of its pieces.
-    const { type } = entry.event
-    if (type === 'assistant_text' || type === 'turn_completed' || type === 'agent_stopped' || type === 'error')
-      clearSignals()
-  }
+    // While events are being taken in, whoever watches is told once, afterwards.
+    queueMicrotask(session.publish)
+  })
 
   function clearSignals(): void {
     session.streaming = ''
     session.note = null
-    isChanged = true
   }
 
-  async function readNewer(): Promise<void> {
+  async function read(): Promise<void> {
     try {
-      if (session.state === 'ready') await readAfterLast()
-      else await readFirst()
+      pending.expectList()
+      const [list] = await Promise.all([reader.listMessages({ projectId, taskId }), pages.catchUp(knownLastSeq)])
+      pending.takeList(list)
+      const { failed, pages: loaded } = pages.view()
+      if (loaded.size === 0 && failed.size > 0) throw [...failed.values()][0]
+      session.state = 'ready'
+      session.error = undefined
     } catch (error) {
       if (session.state !== 'ready') session.state = 'failed'
       session.error = error
-      isChanged = true
     }
-  }
-
-  async function readFirst(): Promise<void> {
-    const page = await reader.readEvents({ projectId, taskId, limit: pageSize })
-    events.splice(0, events.length, ...page.events)
-    session.hasOlder = page.more
-    session.state = 'ready'
-    session.error = undefined
-    isChanged = true
-    settleEarly()
-  }
-
-  async function readAfterLast(): Promise<void> {
-    let more = true
-    while (more) {
-      const page = await reader.readEvents({ projectId, taskId, after: events.at(-1)?.seq ?? 0, limit: longPage })
-      for (const entry of page.events) if (entry.seq > (events.at(-1)?.seq ?? 0)) append(entry)
-      more = page.more && page.events.length > 0
-    }
-    settleEarly()
-  }
-
-  function settleEarly(): void {
-    const waiting = early.sort((one, other) => one.seq - other.seq)
-    early = []
-    for (const entry of waiting) take(entry)
-    // Still a hole before these: they are on disk, so reading again brings them too.
-    early = []
-  }
-
-  async function readOlder(limit: number): Promise<void> {
-    const first = events[0]?.seq
-    if (!session.hasOlder || first === undefined) return
-    const page = await reader.readEvents({ projectId, taskId, before: first, limit })
-    // Somebody else may have read the same page meanwhile.
-    if (events[0]?.seq !== first) return
-    events.unshift(...page.events)
-    session.hasOlder = page.more && page.events.length > 0
-    isChanged = true
   }
 
   return session
@@ -203,7 +171,8 @@ function getSession(projectId: string, taskId: string): OpenSession {
   const known = open.get(key)
   // Taken out and put back, so that the map is in the order of last use.
   if (known) open.delete(key)
-  const session = known ?? openSession(client, projectId, taskId)
+  const lastSeq = useLive.getState().tasks[projectId]?.[taskId]?.lastSeq
+  const session = known ?? openSession(client, projectId, taskId, lastSeq)
   open.set(key, session)
   for (const [oldest, one] of open) {
     if (open.size <= mostKept) break

@@ -28,10 +28,9 @@ export function CodeBlock({ code, language, maxHeight = 480 }: CodeBlockProps) {
 
 function colouredLine(tokens: Token[], line: number) {
   return (
-    // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name but their number, and never move.
     <span key={line}>
       {tokens.map((token, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+        // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no name but their place, and never move.
         <span key={index} style={{ color: `light-dark(${token.color ?? 'inherit'}, ${token.dark ?? 'inherit'})` }}>
           {token.content}
         </span>
@@ -47,9 +46,11 @@ function useColours(code: string, language: string | undefined): Token[][] | und
     setLines(undefined)
     if (!language || code.length > longestColoured) return
     let isWanted = true
-    import('./highlighter.ts').then(({ highlight }) => highlight(code, language)).then((found) => {
-      if (isWanted) setLines(found)
-    })
+    import('./highlighter.ts')
+      .then(({ highlight }) => highlight(code, language))
+      .then((found) => {
+        if (isWanted) setLines(found)
+      })
     return () => {
       isWanted = false
     }

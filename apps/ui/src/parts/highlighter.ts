@@ -53,7 +53,10 @@ export async function highlight(code: string, language: string): Promise<Token[]
   if (!grammar) return undefined
 
   opened ??= createHighlighterCore({
-    themes: [import('shiki/themes/github-light-high-contrast.mjs'), import('shiki/themes/github-dark-high-contrast.mjs')],
+    themes: [
+      import('shiki/themes/github-light-high-contrast.mjs'),
+      import('shiki/themes/github-dark-high-contrast.mjs'),
+    ],
     langs: [],
     engine: createJavaScriptRegexEngine({ forgiving: true }),
   })

@@ -43,7 +43,7 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () =>
 /** Something is on its way. It stays blank for a moment, since most of what is asked for is there at once. */
 export function Loading({ label = 'Loading' }: { label?: string }) {
   return (
-    <div role="status" className="flex animate-[appear_200ms_300ms_both] items-center justify-center p-10 text-ink-3">
+    <div role="status" className="flex appearing-late items-center justify-center p-10 text-ink-3">
       {label}…
     </div>
   )

@@ -51,11 +51,13 @@ export function StatusDot({ task, silent = false }: { task: Known; silent?: bool
 
   return (
     <span
-      role={silent ? undefined : 'img'}
-      aria-label={silent ? undefined : standing.label}
-      aria-hidden={silent || undefined}
+      {...(silent ? { 'aria-hidden': true } : { role: 'img', 'aria-label': standing.label })}
       title={standing.label}
-      className={classes('relative inline-block size-2 shrink-0', fills[standing.tone], standing.isAlive && 'breathing')}
+      className={classes(
+        'relative inline-block size-2 shrink-0',
+        fills[standing.tone],
+        standing.isAlive && 'breathing',
+      )}
     >
       <span
         className={classes(

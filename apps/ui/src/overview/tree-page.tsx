@@ -1,0 +1,3 @@
+export function TreePage() {
+  return null
+}

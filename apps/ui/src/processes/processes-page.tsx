@@ -1,0 +1,3 @@
+export function ProcessesPage() {
+  return null
+}

@@ -1,0 +1,3 @@
+export function TaskPage() {
+  return null
+}
