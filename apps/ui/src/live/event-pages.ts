@@ -27,6 +27,8 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
   const failed = new Map<number, string>()
   const loading = new Map<number, Promise<void>>()
   const listeners = new Set<() => void>()
+  // Heard of while their page is being read, which may have begun before they happened.
+  let early: SessionEvent[] = []
   let shown: readonly [number, number] = [0, 0]
   let lastSeq = 0
   let view: PagesView | undefined
@@ -57,7 +59,9 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
       const first = page * pageSize
       const answer = await read({ after: first, limit: pageSize })
       const within = answer.events.filter(({ seq }) => seq > first && seq <= first + pageSize)
-      pages.set(page, mergeEvents(within, pages.get(page) ?? []))
+      const heard = early.filter(({ seq }) => pageOf(seq) === page)
+      early = early.filter(({ seq }) => pageOf(seq) !== page)
+      pages.set(page, mergeEvents(within, [...(pages.get(page) ?? []), ...heard]))
       lastSeq = Math.max(lastSeq, answer.lastSeq)
       failed.delete(page)
     } catch (error) {
@@ -116,6 +120,7 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
       for (const [page, added] of groupByPage(events, pageOf)) {
         const known = pages.get(page)
         if (known || added[0]?.seq === page * pageSize + 1) pages.set(page, mergeEvents(known ?? [], added))
+        else if (loading.has(page)) early.push(...added)
       }
       lastSeq = Math.max(lastSeq, ...events.map(({ seq }) => seq))
       for (const page of new Set([...pages.keys(), pageOf(lastSeq)])) if (!isComplete(page)) void load(page)

@@ -79,6 +79,7 @@ function begin({ length }: { length: number }) {
     },
     'p',
     't',
+    length,
   )
   const at = { projectId: 'p', taskId: 't' }
   return {

@@ -52,7 +52,7 @@ export function openSession(reader: Reader, projectId: string, taskId: string, k
   const pages = openEventPages({ read: (query) => reader.readEvents({ projectId, taskId, ...query }) })
   const pending = openPendingMessages()
   let heard: SessionEvent[] = []
-  let reading: Promise<void> | undefined
+  let isReading = false
   let isChanged = false
 
   const session = {
@@ -94,8 +94,10 @@ export function openSession(reader: Reader, projectId: string, taskId: string, k
     },
 
     catchUp() {
-      reading ??= read().finally(() => {
-        reading = undefined
+      if (isReading) return
+      isReading = true
+      void read().finally(() => {
+        isReading = false
         isChanged = true
         session.publish()
       })

@@ -1,7 +1,7 @@
 import { type DurableEvent, queueMessage } from '@matrix/protocol'
 import type { SessionEvent } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
-import type { PagesView } from './event-pages.ts'
+import type { PagesView } from '../live/event-pages.ts'
 import { findCallState, findMessage, indexOfSeq, toItems } from './transcript-items.ts'
 
 test('a message is shown where it was read, not where it arrived', () => {

@@ -1,6 +1,6 @@
 import type { DurableEvent } from '@matrix/protocol'
 import type { SessionEvent } from '@matrix/protocol/http'
-import type { PagesView } from './event-pages.ts'
+import type { PagesView } from '../live/event-pages.ts'
 import { thinkingOf } from './thinking.ts'
 
 type Of<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>
