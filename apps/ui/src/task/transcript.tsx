@@ -1,0 +1,238 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import type { TaskView } from '@matrix/protocol/http'
+import { ArrowDown } from 'lucide-react'
+import { memo, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import type { Session } from '../live/session.ts'
+import { Button } from '../parts/button.tsx'
+import { formatCount } from '../parts/formats.ts'
+import { ErrorState, Loading } from '../parts/states.tsx'
+import { PendingMessage } from './pending-message.tsx'
+import { StreamingText } from './streaming-text.tsx'
+import { indexOfSeq, type Item, toItems } from './transcript-items.ts'
+import { TranscriptRow } from './transcript-row.tsx'
+
+type Shown =
+  | Item
+  | { kind: 'streaming'; key: string }
+  | { kind: 'pending'; key: string; message: Session['pending'][number] }
+
+export type TranscriptPlace = { seq: number; lastSeq: number }
+
+type TranscriptProps = {
+  session: Session
+  task: TaskView
+  /** The event to show first, instead of the end. */
+  seq: number | undefined
+  onEdit: (text: string) => void
+}
+
+/** About how high one event is, before it was ever shown. */
+const eventHeight = 34
+const rowHeights: Record<string, number> = { assistant_text: 120, tool_call: 36, messages_consumed: 64 }
+
+/** A conversation of any length, of which only what is looked at is in the page. */
+export function Transcript(props: TranscriptProps) {
+  const { session } = props
+  if (session.state === 'failed') return <ErrorState error={session.error} onRetry={session.retry} />
+  if (session.state === 'loading') return <Loading label="Reading the conversation" />
+  return <LoadedTranscript key={`${session.projectId}/${session.taskId}`} {...props} />
+}
+
+function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const gapHeights = useRef(new Map<number, number>())
+  const shown = useShown(session, task)
+  const { pages, view } = session
+
+  const virtualizer = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: useCallback((index: number) => shown[index]?.key ?? index, [shown]),
+    estimateSize: (index) => estimate(shown[index], gapHeights.current),
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: 48,
+    overscan: 8,
+    paddingStart: 16,
+    paddingEnd: 16,
+    directDomUpdates: true,
+  })
+  const items = virtualizer.getVirtualItems()
+  const first = shown[items[0]?.index ?? 0]
+  const last = shown[items.at(-1)?.index ?? 0]
+  const firstPage = first ? pageOf(first, view) : 0
+  const lastPage = last ? pageOf(last, view) : 0
+
+  useEffect(() => {
+    rememberHeights(shown, gapHeights.current, virtualizer.itemSizeCache, view.pageSize)
+    void pages.show(firstPage, lastPage)
+  }, [pages, firstPage, lastPage, shown, virtualizer, view.pageSize])
+
+  const marked = useJump({ session, shown, seq, scrollTo: virtualizer.scrollToIndex, scrollToEnd: virtualizer.scrollToEnd })
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        className="h-full overflow-y-auto overflow-x-hidden overscroll-contain [overflow-anchor:none]"
+      >
+        <div ref={virtualizer.containerRef} className="relative mx-auto w-full max-w-4xl">
+          {items.map(({ index, key }) => {
+            const item = shown[index]
+            return item ? (
+              <div
+                key={key}
+                data-index={index}
+                ref={virtualizer.measureElement}
+                className="absolute top-0 left-0 w-full px-4"
+              >
+                <ShownItem item={item} session={session} task={task} isMarked={item.key === marked} onEdit={onEdit} />
+              </div>
+            ) : null
+          })}
+        </div>
+      </div>
+      <ToEnd scroller={scroller} lastSeq={view.lastSeq} onClick={() => virtualizer.scrollToEnd()} />
+    </div>
+  )
+}
+
+type ShownItemProps = { item: Shown; session: Session; task: TaskView; isMarked: boolean; onEdit: (text: string) => void }
+
+function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
+  if (item.kind === 'row')
+    return <TranscriptRow seq={item.seq} event={item.event} session={session} view={session.view} task={task} isMarked={isMarked} />
+  if (item.kind === 'gap') return <Gap item={item} onRetry={() => void session.pages.retry(item.page)} />
+  if (item.kind === 'pending') return <PendingMessage message={item.message} session={session} onEdit={onEdit} />
+  return <StreamingText text={session.streaming} note={session.note} doing={task.doing} />
+}
+
+const Gap = memo(function Gap({ item, onRetry }: { item: Extract<Item, { kind: 'gap' }>; onRetry: () => void }) {
+  if (item.error) return <ErrorState error={new Error(item.error)} onRetry={onRetry} />
+  return (
+    <div className="flex items-center justify-center text-ink-3 text-sm" style={{ height: item.events * eventHeight }}>
+      {formatCount(item.events)} events…
+    </div>
+  )
+})
+
+function useShown(session: Session, task: TaskView): readonly Shown[] {
+  const { view, pending } = session
+  const items = useMemo(() => toItems(view), [view])
+  const isTalking = session.streaming !== '' || session.note !== null || task.activity === 'working'
+  return useMemo(
+    () => [
+      ...items,
+      ...(isTalking ? [{ kind: 'streaming' as const, key: 'streaming' }] : []),
+      ...pending.map((message) => ({ kind: 'pending' as const, key: `pending-${message.id}`, message })),
+    ],
+    [items, isTalking, pending],
+  )
+}
+
+function estimate(item: Shown | undefined, gapHeights: ReadonlyMap<number, number>): number {
+  if (item?.kind === 'gap') return gapHeights.get(item.page) ?? item.events * eventHeight
+  return item?.kind === 'row' ? (rowHeights[item.event.type] ?? 40) : 60
+}
+
+function pageOf(item: Shown, { pageSize, lastSeq }: { pageSize: number; lastSeq: number }): number {
+  if (item.kind === 'gap') return item.page
+  return Math.ceil((item.kind === 'row' ? item.seq : Math.max(1, lastSeq)) / pageSize) - 1
+}
+
+/** How high the loaded pages are, so that nothing moves when one of them is dropped. */
+function rememberHeights(
+  shown: readonly Shown[],
+  heights: Map<number, number>,
+  sizes: ReadonlyMap<unknown, number>,
+  pageSize: number,
+): void {
+  const sums = new Map<number, number>()
+  for (const item of shown) {
+    if (item.kind !== 'row') continue
+    const page = Math.ceil(item.seq / pageSize) - 1
+    sums.set(page, (sums.get(page) ?? 0) + (sizes.get(item.key) ?? estimate(item, heights)))
+  }
+  for (const [page, sum] of sums) heights.set(page, sum)
+}
+
+type Jump = {
+  session: Session
+  shown: readonly Shown[]
+  seq: number | undefined
+  scrollTo: (index: number, options: { align: 'center' }) => void
+  scrollToEnd: () => void
+}
+
+/** Goes to the event that was asked for, loading its page first, or to the end. Answers the key of the row to point out. */
+function useJump({ session, shown, seq, scrollTo, scrollToEnd }: Jump): string | undefined {
+  const [marked, setMarked] = useState<string>()
+  const reached = useRef<number | 'end'>(undefined)
+  const { pages, view } = session
+
+  useLayoutEffect(() => {
+    if (shown.length === 0) return
+    if (seq === undefined) {
+      if (reached.current === undefined) scrollToEnd()
+      reached.current ??= 'end'
+      return
+    }
+    if (reached.current === seq) return
+    const page = pages.pageOf(Math.min(seq, view.lastSeq))
+    if (!view.pages.has(page)) {
+      void pages.show(page, page)
+      return
+    }
+    const items = shown.filter((item): item is Item => item.kind === 'row' || item.kind === 'gap')
+    const index = indexOfSeq(items, seq, view.pageSize)
+    reached.current = seq
+    setMarked(items[index]?.key)
+    if (index >= 0) scrollTo(index, { align: 'center' })
+  }, [shown, seq, pages, view, scrollTo, scrollToEnd])
+
+  return marked
+}
+
+/** The way back to the newest event, with how many have come since it was left. */
+function ToEnd({
+  scroller,
+  lastSeq,
+  onClick,
+}: {
+  scroller: RefObject<HTMLDivElement | null>
+  lastSeq: number
+  onClick: () => void
+}) {
+  const [leftAt, setLeftAt] = useState<number>()
+  const latest = useRef(lastSeq)
+  latest.current = lastSeq
+
+  useEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    const look = () => {
+      const isAway = element.scrollHeight - element.scrollTop - element.clientHeight > 200
+      setLeftAt((before) => (isAway ? (before ?? latest.current) : undefined))
+    }
+    element.addEventListener('scroll', look, { passive: true })
+    return () => element.removeEventListener('scroll', look)
+  }, [scroller])
+
+  if (leftAt === undefined) return null
+  const missed = lastSeq - leftAt
+  return (
+    <Button
+      className="absolute right-4 bottom-3 shadow-lift"
+      icon={<ArrowDown size={14} aria-hidden />}
+      onClick={onClick}
+      shortcut="End"
+    >
+      {missed > 0 ? `${formatCount(missed)} new events` : 'To the end'}
+    </Button>
+  )
+}
