@@ -1,11 +1,10 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { ErrorState, Loading } from '../parts/states.tsx'
 import { MissingPage } from './missing-page.tsx'
-import { Shell } from './shell.tsx'
 
 type Search = Record<string, unknown>
 
-const root = createRootRoute({ component: Shell, notFoundComponent: MissingPage })
+const root = createRootRoute({ notFoundComponent: MissingPage })
 
 const inbox = createRoute({
   getParentRoute: () => root,
