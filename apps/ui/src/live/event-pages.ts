@@ -17,6 +17,7 @@ export type EventPages = ReturnType<typeof openEventPages>
 
 const PAGE_SIZE = 200
 const MAX_PAGES = 12
+const MAX_LOOK_BACK = 5
 
 /**
  * A session of any length held in a few pages of fixed place: page 0 starts with seq 1. What is looked at is loaded, what is far
@@ -127,8 +128,11 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
       dropFar()
       changed()
     },
-    find(seq: number): SessionEvent | undefined {
-      return pages.get(pageOf(seq))?.find((entry) => entry.seq === seq)
+    /** The nearest page before an event that is not in memory, if it is near enough to look there for something. */
+    previousMissing(seq: number): number | undefined {
+      const own = pageOf(seq)
+      for (let page = own - 1; page >= Math.max(0, own - MAX_LOOK_BACK); page -= 1) if (!pages.has(page)) return page
+      return undefined
     },
   }
 }

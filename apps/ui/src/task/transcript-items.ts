@@ -5,6 +5,7 @@ import { thinkingOf } from './thinking.ts'
 
 type Of<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>
 export type AnyEvent = SessionEvent['event']
+export type ToolCallEvent = Of<'tool_call'>
 export type ToolResult = Of<'tool_result'>
 export type MessageEvent = Of<'message'>
 

@@ -1,5 +1,5 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
 import type { TaskView } from '@matrix/protocol/http'
+import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
 import { memo, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Session } from '../live/session.ts'
@@ -8,7 +8,7 @@ import { formatCount } from '../parts/formats.ts'
 import { ErrorState, Loading } from '../parts/states.tsx'
 import { PendingMessage } from './pending-message.tsx'
 import { StreamingText } from './streaming-text.tsx'
-import { indexOfSeq, type Item, toItems } from './transcript-items.ts'
+import { type Item, indexOfSeq, toItems } from './transcript-items.ts'
 import { TranscriptRow } from './transcript-row.tsx'
 
 type Shown =
@@ -68,7 +68,13 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     void pages.show(firstPage, lastPage)
   }, [pages, firstPage, lastPage, shown, virtualizer, view.pageSize])
 
-  const marked = useJump({ session, shown, seq, scrollTo: virtualizer.scrollToIndex, scrollToEnd: virtualizer.scrollToEnd })
+  const marked = useJump({
+    session,
+    shown,
+    seq,
+    scrollTo: virtualizer.scrollToIndex,
+    scrollToEnd: virtualizer.scrollToEnd,
+  })
 
   return (
     <div className="relative min-h-0 flex-1">
@@ -102,11 +108,26 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
   )
 }
 
-type ShownItemProps = { item: Shown; session: Session; task: TaskView; isMarked: boolean; onEdit: (text: string) => void }
+type ShownItemProps = {
+  item: Shown
+  session: Session
+  task: TaskView
+  isMarked: boolean
+  onEdit: (text: string) => void
+}
 
 function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
   if (item.kind === 'row')
-    return <TranscriptRow seq={item.seq} event={item.event} session={session} view={session.view} task={task} isMarked={isMarked} />
+    return (
+      <TranscriptRow
+        seq={item.seq}
+        event={item.event}
+        session={session}
+        view={session.view}
+        activity={task.activity}
+        isMarked={isMarked}
+      />
+    )
   if (item.kind === 'gap') return <Gap item={item} onRetry={() => void session.pages.retry(item.page)} />
   if (item.kind === 'pending') return <PendingMessage message={item.message} session={session} onEdit={onEdit} />
   return <StreamingText text={session.streaming} note={session.note} doing={task.doing} />
