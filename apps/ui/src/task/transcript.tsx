@@ -1,12 +1,13 @@
 import type { TaskView } from '@matrix/protocol/http'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { memo, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Session } from '../live/session.ts'
 import { Button } from '../parts/button.tsx'
 import { formatCount } from '../parts/formats.ts'
 import { ErrorState, Loading } from '../parts/states.tsx'
 import { PendingMessage } from './pending-message.tsx'
+import { useStickToEnd } from './stick-to-end.ts'
 import { StreamingText } from './streaming-text.tsx'
 import { type Item, indexOfSeq, toItems } from './transcript-items.ts'
 import { TranscriptRow } from './transcript-row.tsx'
@@ -40,6 +41,7 @@ export function Transcript(props: TranscriptProps) {
 
 function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
   const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
   const gapHeights = useRef(new Map<number, number>())
   const shown = useShown(session, task)
   const { pages, view } = session
@@ -49,32 +51,27 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     getScrollElement: () => scroller.current,
     getItemKey: useCallback((index: number) => shown[index]?.key ?? index, [shown]),
     estimateSize: (index) => estimate(shown[index], gapHeights.current),
+    // Beyond the end of any conversation: it opens with its newest words in sight.
+    initialOffset: seq === undefined ? 1e9 : 0,
     anchorTo: 'end',
-    followOnAppend: true,
-    scrollEndThreshold: 48,
     overscan: 8,
     paddingStart: 16,
     paddingEnd: 16,
     directDomUpdates: true,
   })
+  const end = useStickToEnd(scroller, content, seq === undefined)
   const items = virtualizer.getVirtualItems()
   const first = shown[items[0]?.index ?? 0]
   const last = shown[items.at(-1)?.index ?? 0]
-  const firstPage = first ? pageOf(first, view) : 0
+  const firstPage = items.length > 0 && first ? pageOf(first, view) : undefined
   const lastPage = last ? pageOf(last, view) : 0
 
   useEffect(() => {
     rememberHeights(shown, gapHeights.current, virtualizer.itemSizeCache, view.pageSize)
-    void pages.show(firstPage, lastPage)
+    if (firstPage !== undefined) void pages.show(firstPage, lastPage)
   }, [pages, firstPage, lastPage, shown, virtualizer, view.pageSize])
 
-  const marked = useJump({
-    session,
-    shown,
-    seq,
-    scrollTo: virtualizer.scrollToIndex,
-    scrollToEnd: virtualizer.scrollToEnd,
-  })
+  const marked = useJump({ session, shown, seq, scrollTo: virtualizer.scrollToIndex })
 
   return (
     <div className="relative min-h-0 flex-1">
@@ -87,7 +84,13 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
         aria-live="off"
         className="h-full overflow-y-auto overflow-x-hidden overscroll-contain [overflow-anchor:none]"
       >
-        <div ref={virtualizer.containerRef} className="relative mx-auto w-full max-w-4xl">
+        <div
+          ref={(node) => {
+            content.current = node
+            virtualizer.containerRef(node)
+          }}
+          className="relative mx-auto w-full max-w-4xl"
+        >
           {items.map(({ index, key }) => {
             const item = shown[index]
             return item ? (
@@ -103,7 +106,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
           })}
         </div>
       </div>
-      <ToEnd scroller={scroller} lastSeq={view.lastSeq} onClick={() => virtualizer.scrollToEnd()} />
+      <ToEnd isAtEnd={end.isAtEnd} lastSeq={view.lastSeq} onClick={end.goToEnd} />
     </div>
   )
 }
@@ -187,23 +190,17 @@ type Jump = {
   shown: readonly Shown[]
   seq: number | undefined
   scrollTo: (index: number, options: { align: 'center' }) => void
-  scrollToEnd: () => void
 }
 
-/** Goes to the event that was asked for, loading its page first, or to the end. Answers the key of the row to point out. */
-function useJump({ session, shown, seq, scrollTo, scrollToEnd }: Jump): string | undefined {
+/** Goes to the event that was asked for, loading its page first. Answers the key of the row to point out. */
+function useJump({ session, shown, seq, scrollTo }: Jump): string | undefined {
   const [marked, setMarked] = useState<string>()
-  const reached = useRef<number | 'end'>(undefined)
+  const reached = useRef<number>(undefined)
   const { pages, view } = session
 
   useLayoutEffect(() => {
     if (shown.length === 0) return
-    if (seq === undefined) {
-      if (reached.current === undefined) scrollToEnd()
-      reached.current ??= 'end'
-      return
-    }
-    if (reached.current === seq) return
+    if (seq === undefined || reached.current === seq) return
     const page = pages.pageOf(Math.min(seq, view.lastSeq))
     if (!view.pages.has(page)) {
       void pages.show(page, page)
@@ -214,44 +211,22 @@ function useJump({ session, shown, seq, scrollTo, scrollToEnd }: Jump): string |
     reached.current = seq
     setMarked(items[index]?.key)
     if (index >= 0) scrollTo(index, { align: 'center' })
-  }, [shown, seq, pages, view, scrollTo, scrollToEnd])
+  }, [shown, seq, pages, view, scrollTo])
 
   return marked
 }
 
 /** The way back to the newest event, with how many have come since it was left. */
-function ToEnd({
-  scroller,
-  lastSeq,
-  onClick,
-}: {
-  scroller: RefObject<HTMLDivElement | null>
-  lastSeq: number
-  onClick: () => void
-}) {
-  const [leftAt, setLeftAt] = useState<number>()
-  const latest = useRef(lastSeq)
-  latest.current = lastSeq
-
-  useEffect(() => {
-    const element = scroller.current
-    if (!element) return
-    const look = () => {
-      const isAway = element.scrollHeight - element.scrollTop - element.clientHeight > 200
-      setLeftAt((before) => (isAway ? (before ?? latest.current) : undefined))
-    }
-    element.addEventListener('scroll', look, { passive: true })
-    return () => element.removeEventListener('scroll', look)
-  }, [scroller])
-
-  if (leftAt === undefined) return null
-  const missed = lastSeq - leftAt
+function ToEnd({ isAtEnd, lastSeq, onClick }: { isAtEnd: boolean; lastSeq: number; onClick: () => void }) {
+  const leftAt = useRef(lastSeq)
+  if (isAtEnd) leftAt.current = lastSeq
+  if (isAtEnd) return null
+  const missed = lastSeq - leftAt.current
   return (
     <Button
       className="absolute right-4 bottom-3 shadow-lift"
       icon={<ArrowDown size={14} aria-hidden />}
       onClick={onClick}
-      shortcut="End"
     >
       {missed > 0 ? `${formatCount(missed)} new events` : 'To the end'}
     </Button>
