@@ -23,7 +23,8 @@ export function standingOf(task: Known): Standing {
   if (task.activity === 'starting') return { label: 'Starting', tone: 'accent', isAlive: true }
   if (task.activity === 'blocked') return { label: 'Blocked', tone: 'bad', isAlive: false }
   if (task.activity === 'stopped') return { label: 'Stopped', tone: 'warn', isAlive: false }
-  if (task.activity === 'waiting') return { label: 'Waiting', tone: 'neutral', isAlive: false }
+  if (task.activity === 'waiting' && task.status === 'in_progress')
+    return { label: 'Waiting', tone: 'neutral', isAlive: false }
   return statusStanding[task.status]
 }
 
