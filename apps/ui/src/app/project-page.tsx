@@ -39,7 +39,7 @@ export function ProjectPage({ actions, children }: { actions?: ReactNode; childr
           <span aria-hidden>·</span>
           <Money usd={project.costUsd} />
         </span>
-        <div className="ml-auto flex items-center gap-2">{actions}</div>
+        <div className="ml-auto flex min-h-8 items-center gap-2">{actions}</div>
         <nav aria-label="Views of the project" className="-mx-2 flex w-full gap-1 overflow-x-auto">
           {views.map(({ to, label, icon: Icon }) => (
             <Link

@@ -19,7 +19,7 @@ export function BoardPage() {
 
   return (
     <ProjectPage>
-      <div className="flex h-full snap-x gap-3 overflow-x-auto p-4 max-md:gap-2 max-md:p-2">
+      <div className="flex h-full snap-x scroll-px-4 gap-3 overflow-x-auto p-4 max-md:scroll-px-2 max-md:gap-2 max-md:p-2">
         {columns.map((column) => (
           <Column key={column.id} column={column} />
         ))}

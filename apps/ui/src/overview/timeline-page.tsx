@@ -17,6 +17,7 @@ import { addToLog, emptyLog, type WorkLog } from './work-spans.ts'
 
 const rowHeight = 32
 const ranges = [
+  { label: 'From the beginning', ms: 0 },
   { label: 'Last 15 minutes', ms: 900_000 },
   { label: 'Last hour', ms: 3_600_000 },
   { label: 'Last 6 hours', ms: 21_600_000 },
@@ -31,14 +32,13 @@ export function TimelinePage() {
   const { projectId = '' } = useParams({ strict: false })
   const rows = useWorkedTasks(projectId)
   const now = useNow()
-  const [chosenMs, setChosenMs] = useState<number>()
-  const rangeMs = chosenMs ?? fittingRange(rows, now)
-  const range = { startMs: now - rangeMs, endMs: now }
+  const [rangeMs, setRangeMs] = useState(0)
+  const range = { startMs: rangeMs > 0 ? now - rangeMs : beginning(rows, now), endMs: now }
 
   return (
     <ProjectPage
       actions={
-        <Choice aria-label="How far back" value={rangeMs} onChange={(event) => setChosenMs(Number(event.target.value))}>
+        <Choice aria-label="How far back" value={rangeMs} onChange={(event) => setRangeMs(Number(event.target.value))}>
           {ranges.map(({ label, ms }) => (
             <option key={ms} value={ms}>
               {label}
@@ -68,10 +68,9 @@ function useWorkedTasks(projectId: string): TaskView[] {
   )
 }
 
-/** The shortest one that shows where the oldest task began. */
-function fittingRange(tasks: readonly TaskView[], now: number): number {
-  const oldest = Math.min(now, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
-  return (ranges.find(({ ms }) => now - oldest <= ms) ?? ranges.at(-1))?.ms ?? 86_400_000
+/** When the first task was made; never so short a time that a single turn fills it. */
+function beginning(tasks: readonly TaskView[], now: number): number {
+  return Math.min(now - 120_000, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
 }
 
 function Rows({ rows, range }: { rows: readonly TaskView[]; range: Range }) {
