@@ -18,6 +18,7 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   TOOL_TIMEOUT: exitCode.toolError,
   TOOL_CANCELLED: exitCode.toolError,
   DOCUMENT_INVALID: exitCode.findings,
+  PLAYBOOK_INVALID: exitCode.findings,
 }
 
 export function exitCodeOf(error: MatrixError): ExitCode {

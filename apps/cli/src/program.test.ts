@@ -12,6 +12,7 @@ test('help names every command with what it is for, and the exit codes', async (
     'tools',
     'call',
     'doctor',
+    'mock-provider',
     'import',
     'digest',
     'diff',

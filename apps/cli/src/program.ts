@@ -121,6 +121,20 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (options) => done(await (await import('./commands/serve-tools.ts')).serveTools(options)))
 
   program
+    .command('mock-provider')
+    .summary('play a model from a playbook, for tests and demos without a key')
+    .description(
+      'Play a model from a playbook over HTTP, as Anthropic and as OpenAI, and check every request as they would. What is wrong is said as it is found; Ctrl-C ends it and tells what was never asked for.',
+    )
+    .argument('<playbook>', 'a playbook, or - for standard input')
+    .option('--port <number>', 'where to listen; any free port when left out')
+    .option('--json', 'print one JSON document per line: where it listens, each problem, and the end')
+    .addHelpText('after', '\nExits with 1 when a request was wrong or a scripted turn was never asked for.')
+    .action(async (file, options) =>
+      done(await (await import('./commands/mock-provider.ts')).mockProvider(file, options)),
+    )
+
+  program
     .command('import')
     .summary('turn an MCP client, registry or bundle file into a manifest draft')
     .description(

@@ -3,15 +3,19 @@ import type { Client } from './client.ts'
 
 const algorithm = { name: 'RSA-OAEP', modulusLength: 3072, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
 
+// What a browser and Node call CryptoKey, each in types of its own.
+export type DeviceKey = Parameters<typeof crypto.subtle.exportKey>[1]
+export type DeviceKeyPair = { publicKey: DeviceKey; privateKey: DeviceKey }
+
 /** A new key for this device. Its private half can be used here (keep it in IndexedDB) and never be read. */
-export function createDeviceKey(): Promise<CryptoKeyPair> {
+export function createDeviceKey(): Promise<DeviceKeyPair> {
   return crypto.subtle.generateKey(algorithm, false, ['encrypt', 'decrypt'])
 }
 
 /** Hands in the one-time code and the public key. A device that is `waiting` may sign in once it was confirmed. */
 export async function enrolDevice(
   client: Client,
-  { code, name, key }: { code: string; name: string; key: CryptoKey },
+  { code, name, key }: { code: string; name: string; key: DeviceKey },
 ): Promise<{ deviceId: string; state: 'waiting' | 'enrolled' }> {
   const { n, e } = await crypto.subtle.exportKey('jwk', key)
   return client.enrolDevice({ body: { code, name, key: { kty: 'RSA', n: n ?? '', e: e ?? '', alg: 'RSA-OAEP-256' } } })
@@ -20,7 +24,7 @@ export async function enrolDevice(
 /** Solves a riddle that only this device can, for this origin only. The cookie comes by itself; the CSRF token is the answer. */
 export async function signIn(
   client: Client,
-  { deviceId, key, origin }: { deviceId: string; key: CryptoKey; origin: string },
+  { deviceId, key, origin }: { deviceId: string; key: DeviceKey; origin: string },
 ): Promise<{ csrfToken: string; expiresAt: string }> {
   const { challengeId, ciphertext } = await client.challenge({ body: { deviceId } })
   const label = new TextEncoder().encode(loginLabel)

@@ -76,7 +76,7 @@ function readBlocks({ role, blocks, path }: Message): Block[] {
   }))
 }
 
-function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'callId'> {
+function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'callId' | 'toolName'> {
   switch (block.type) {
     case 'text':
       return { kind: 'text', text: text(block.text, `${path}.text`) }
@@ -87,7 +87,12 @@ function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'ca
     case 'redacted_thinking':
       return { kind: 'thinking', text: '' }
     case 'tool_use':
-      return { kind: 'tool_call', text: JSON.stringify(block.input), callId: text(block.id, `${path}.tool_use.id`) }
+      return {
+        kind: 'tool_call',
+        text: JSON.stringify(block.input),
+        callId: text(block.id, `${path}.tool_use.id`),
+        toolName: text(block.name, `${path}.tool_use.name`),
+      }
     case 'tool_result':
       return {
         kind: 'tool_result',

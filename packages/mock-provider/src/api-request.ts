@@ -6,6 +6,8 @@ export type Block = {
   kind: 'text' | 'image' | 'tool_call' | 'tool_result' | 'thinking'
   text: string
   callId?: string
+  /** Which tool a call is for. */
+  toolName?: string
   /** As it was sent, without cache marks: what the provider's prompt cache compares. */
   bytes: string
   /** Where in the request it stands, as the API's own errors would say it. */
@@ -44,6 +46,12 @@ export class Violation extends Error {
 export function sinceLastAnswer(request: ApiRequest): Block[] {
   const last = request.blocks.findLastIndex((block) => block.role === 'assistant')
   return request.blocks.slice(last + 1)
+}
+
+/** What an agent is told before it first speaks: the system prompt, and all that was said to it. */
+export function openingText(request: ApiRequest): string {
+  const first = request.blocks.findIndex((block) => block.role === 'assistant')
+  return [request.system, joinText(first < 0 ? request.blocks : request.blocks.slice(0, first))].join('\n')
 }
 
 export function joinText(blocks: Block[]): string {

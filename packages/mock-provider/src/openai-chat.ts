@@ -115,6 +115,7 @@ function readCall(call: Json, path: string): Block {
     kind: 'tool_call',
     text: written,
     callId: text(call.id, `${path}.tool_calls.id`),
+    toolName: text(details.name, `${path}.tool_calls.function.name`),
     bytes: JSON.stringify(call),
     path: `${path}.tool_calls`,
     breakpoint: false,

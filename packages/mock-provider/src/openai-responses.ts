@@ -54,6 +54,7 @@ function readItem(item: Json, path: string): Block[] {
           kind: 'tool_call',
           text: text(item.arguments, `${path}.arguments`),
           callId: text(item.call_id, `${path}.call_id`),
+          toolName: text(item.name, `${path}.name`),
           ...common,
         },
       ]

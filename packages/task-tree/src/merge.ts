@@ -101,7 +101,7 @@ async function commitMerge(
 }
 
 /** Moves the branch if it still is where it was looked at. */
-async function moveBranch(repository: Repository, branch: string, old: string, commit: string): Promise<void> {
+export async function moveBranch(repository: Repository, branch: string, old: string, commit: string): Promise<void> {
   const { code, stderr } = await repository.refs(['update-ref', '--stdin'], {
     input: `update refs/heads/${branch} ${commit} ${old}\n`,
     codes: [0, 128],
@@ -151,9 +151,9 @@ async function gitDirOf({ disk, repository }: MergeWork, checkout: string): Prom
 }
 
 /** Brings index and files from one commit to the other. git refuses where a change of the user's would be overwritten. */
-async function advanceFiles(
+export async function advanceFiles(
   repository: Repository,
-  { checkout, gitDir }: MergeRecord,
+  { checkout, gitDir }: Pick<MergeRecord, 'checkout' | 'gitDir'>,
   from: string,
   to: string,
 ): Promise<void> {

@@ -36,6 +36,7 @@ export {
   type PoolEvent,
   type ServerPool,
   type ServerUse,
+  type Surroundings,
 } from './server-pool.ts'
 export type { Spill, ToolResult } from './tool-result.ts'
 export { checkServer, driftError, type Verification } from './verification.ts'

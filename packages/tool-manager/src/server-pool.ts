@@ -30,10 +30,14 @@ export type ServerPoolOptions = {
   bootstrap?: boolean | undefined
   /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
   lockFiles?: LockFiles | undefined
+  /** What Matrix's own tools can also read in a worktree, and see in their environment: git's side of it. */
+  surroundings?: ((worktree: string) => Promise<Surroundings>) | undefined
   connectTimeoutMs?: number | undefined
   idleMs?: number | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
 }
+
+export type Surroundings = { readable: readonly string[]; env: Readonly<Record<string, string>> }
 
 export type PoolEvent =
   | ServerEvent
@@ -149,7 +153,9 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       onProgress: (progress) => onEvent({ type: 'package_progress', alias, progress }),
     })
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
-    const transport = programTransport(() => options.sandbox.spawn(boxLaunch(launch, assignments, use)))
+    const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
+    const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
+    const transport = programTransport(() => options.sandbox.spawn(box))
     const connection = await connect({
       alias,
       transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
@@ -184,13 +190,20 @@ function boxLaunch(
   launch: ServerLaunch,
   env: Record<string, string>,
   { sideEffects, worktree, hosts }: ServerUse,
+  alsoReadable: readonly string[] = [],
 ): BoxLaunch {
   const place = (text: string) => placeWorkspace(text, worktree)
   return {
     program: launch.program,
     args: launch.args.map(place),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
-    policy: { sideEffects, worktree, hosts, readable: launch.readable, programs: launch.programs },
+    policy: {
+      sideEffects,
+      worktree,
+      hosts,
+      readable: [...launch.readable, ...alsoReadable],
+      programs: launch.programs,
+    },
   }
 }
 

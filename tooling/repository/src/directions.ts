@@ -31,8 +31,11 @@ const mayUse: Record<string, string[]> = {
   ui: ['client', 'protocol'],
 }
 
-/** The tests of any package may play against the scripted provider, except of the one package that it needs itself. */
-const testsMayUse = (name: string): string[] => (name === 'protocol' ? [] : ['mock-provider'])
+/** Tests may play against the scripted provider, except of the one package that it needs itself; those of the daemon, against its client. */
+const testsMayUse = (name: string): string[] => {
+  if (name === 'protocol') return []
+  return name === 'daemon' ? ['client', 'mock-provider'] : ['mock-provider']
+}
 
 /** Files above the packages that every package may read. */
 const shared = ['vitest.base.ts']
@@ -117,7 +120,7 @@ function isTooling(name: string): boolean {
 }
 
 function isTest(file: string): boolean {
-  return /\.test\.tsx?$|^[^/]+\/[^/]+\/test\//.test(file)
+  return /\.(test|testing)\.tsx?$|^[^/]+\/[^/]+\/test\//.test(file)
 }
 
 function shortName(specifier: string): string {

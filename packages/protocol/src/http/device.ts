@@ -8,9 +8,11 @@ export const PublicJwk = z.object({
   alg: z.literal('RSA-OAEP-256').optional(),
 })
 
+/** The SHA-256 of a device's public key. */
+export const DeviceId = z.string().regex(/^[0-9a-f]{64}$/, 'a device id is 64 hexadecimal digits')
+
 export const DeviceView = z.object({
-  /** SHA-256 of the public key. */
-  id: z.string(),
+  id: DeviceId,
   name: z.string(),
   state: z.enum(['waiting', 'enrolled']),
   enrolledAt: z.iso.datetime().nullable(),

@@ -1,5 +1,16 @@
-import { lchownSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
 
 /** Whom a box runs as. */
@@ -21,14 +32,12 @@ export function resolveIdentity(configured?: Identity): Identity | undefined {
 }
 
 /**
- * Gives a worktree to the one its boxes run as, if it is not theirs yet. Links are given, never followed.
- * Call it while no box is alive in the tree; after that the top folder already belongs to them and nothing is walked.
+ * Gives a worktree to the one its boxes run as: what is root's in it becomes theirs. Links are given, never followed. Whoever
+ * is in a box there may move things about meanwhile: each folder is held open while its entries are given, so that a name
+ * never leads anywhere else.
  */
 export function giveTree(folder: string, identity: Identity): void {
-  if (lstatSync(folder).uid === identity.uid) return
-  giveBelow(folder, identity)
-  // Last, because it is what says that the rest is done.
-  lchownSync(folder, identity.uid, identity.gid)
+  giveFolder(folder, identity)
 }
 
 /** Whether someone without privileges can reach a path and read it. */
@@ -59,11 +68,34 @@ export function prepareStage(): string {
   return stage
 }
 
-function giveBelow(folder: string, identity: Identity): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) giveBelow(path, identity)
-    lchownSync(path, identity.uid, identity.gid)
+function openFolder(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+}
+
+function giveBelow(handle: number, identity: Identity): void {
+  for (const name of readdirSync(`/proc/self/fd/${handle}`)) {
+    const path = `/proc/self/fd/${handle}/${name}`
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory()) giveFolder(path, identity)
+    // A second name of a file may lie anywhere, so only files with one are given.
+    else if (found?.uid === 0 && (found.nlink === 1 || found.isSymbolicLink()))
+      lchownSync(path, identity.uid, identity.gid)
+  }
+}
+
+function giveFolder(path: string, identity: Identity): void {
+  let handle: number
+  try {
+    handle = openFolder(path)
+  } catch {
+    // It was replaced a moment ago by whoever owns the folder above; then it is theirs already.
+    return
+  }
+  try {
+    giveBelow(handle, identity)
+    if (fstatSync(handle).uid === 0) fchownSync(handle, identity.uid, identity.gid)
+  } finally {
+    closeSync(handle)
   }
 }
 

@@ -1,0 +1,23 @@
+import { cp, rm } from 'node:fs/promises'
+import { build } from 'esbuild'
+
+await rm('dist', { recursive: true, force: true })
+await build({
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  mainFields: ['module', 'main'],
+  external: ['better-sqlite3', '@vscode/ripgrep'],
+  minify: true,
+  chunkNames: 'chunks/[name]-[hash]',
+  // Bundled CommonJS dependencies still ask for `require`.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
+  },
+})
+// Where the web UI has been built, it is published along.
+await cp('../ui/dist', 'dist/ui', { recursive: true }).catch(() => {})
