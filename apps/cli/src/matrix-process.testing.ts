@@ -9,12 +9,12 @@ const bin = fileURLToPath(new URL('../bin/matrix.js', import.meta.url))
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** The built command, run as a user runs it; `input` goes to its standard input. */
+/** The built command, run as a user runs it; `input` goes to its standard input, and Ctrl-C comes when `untilOutput` was seen. */
 export function matrix(
   args: string[],
-  options: { cwd?: string; input?: string; env?: Record<string, string> } = {},
+  options: { cwd?: string; input?: string; env?: Record<string, string>; untilOutput?: RegExp } = {},
 ): Promise<Ended> {
-  const { cwd, input = '', env = {} } = options
+  const { cwd, input = '', env = {}, untilOutput } = options
   const child = spawn(process.execPath, [bin, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
@@ -22,6 +22,7 @@ export function matrix(
   const ended: Ended = { code: null, stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
     ended.stdout += text
+    if (untilOutput?.test(ended.stdout)) child.kill('SIGINT')
   })
   child.stderr.setEncoding('utf8').on('data', (text) => {
     ended.stderr += text

@@ -18,9 +18,20 @@ test('help names every command with what it is for, and the exit codes', async (
     'diff',
     'explain',
     'completion',
+    'init',
+    'send',
+    'inbox',
+    'tree',
+    'watch',
+    'logs',
+    'task',
+    'merge',
+    'daemon',
   ])
     expect(stdout).toMatch(new RegExp(`^  ${command} .*\\w`, 'm'))
-  expect(stdout).toContain('0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify')
+  expect(stdout).toContain(
+    '0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify or reach',
+  )
 })
 
 test('without a command, help is shown and the outcome is a usage error', async () => {
@@ -107,6 +118,9 @@ test('the bash completion completes commands and their options', async () => {
 
   expect(complete('matrix ver')).toBe('verify')
   expect(complete('matrix verify --st')).toBe('--strict')
+  expect(complete('matrix task cre')).toBe('create')
+  expect(complete('matrix task create --dra')).toBe('--draft')
+  expect(complete('matrix daemon st')).toBe('start stop status')
   for (const shell of ['zsh', 'fish']) expect((await matrix(['completion', shell])).stdout).toContain('verify')
   for (const shell of ['cmd', 'constructor', '__proto__'])
     expect(await matrix(['completion', shell])).toMatchObject({

@@ -65,7 +65,7 @@ test('an edit is shown as a diff with a little of what stands around it', () => 
 
   expect(displayToolCall({ name: builtinTools.editFile, input })).toMatchObject({
     title: 'Edit',
-    summary: 'a.ts',
+    summary: 'a.ts (+1 −1)',
     bodies: [{ kind: 'diff', path: 'a.ts', lines: [' one', '-two', '+2', ' three'] }],
   })
   expect(
@@ -216,6 +216,7 @@ const samples: Event[] = [
   },
   { type: 'message', ...stamp, message: queueMessage.compact({ id: 'm' }) },
   { type: 'messages_consumed', ...stamp, messageIds: ['m'] },
+  { type: 'messages_withdrawn', ...stamp, messageIds: ['m'] },
   { type: 'assistant_text', ...stamp, text: 'Hello' },
   { type: 'tool_call', ...stamp, callId: 'c', name: builtinTools.bash, input: { command: 'ls' } },
   { type: 'tool_result', ...stamp, callId: 'c', ...answered('a.ts') },

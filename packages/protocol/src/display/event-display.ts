@@ -16,6 +16,8 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
       return displayMessage(event.message, options)
     case 'messages_consumed':
       return trace('Read', plural(event.messageIds.length, 'message'))
+    case 'messages_withdrawn':
+      return note('Taken back before it was read', plural(event.messageIds.length, 'message'))
     case 'assistant_text':
       return display({ speaker: 'agent', title: 'Agent', summary: event.text, bodies: prose(event.text, options) })
     case 'tool_call':

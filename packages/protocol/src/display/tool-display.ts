@@ -177,7 +177,12 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
   },
   edit_file: {
     title: () => 'Edit',
-    summary: (input) => `${input.text('path')}${input.text('replace_all') === 'true' ? ' (every match)' : ''}`,
+    summary: (input, options) => {
+      const lines = editLines(input.text('old_string'), input.text('new_string'), options)
+      const count = (mark: string) => lines.filter((one) => one.startsWith(mark)).length
+      const every = input.text('replace_all') === 'true' ? ', every match' : ''
+      return `${input.text('path')} (+${count('+')} −${count('-')}${every})`
+    },
     bodies: (input, options) => [
       {
         kind: 'diff',
@@ -229,6 +234,7 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
       `${task(input, options, 'source_task_id')} → ${task(input, options, 'target_task_id')}`,
   },
   commit: { title: () => 'Commit', summary: (input) => input.text('message'), bodies: proseOf('message') },
+  update_branch: { title: () => 'Bring the branch up to date' },
   get_changes: {
     ...onTask('Look at changes'),
     result: (text, _input, options) => {
