@@ -81,6 +81,15 @@ test('a page that cannot be read says why, and is read when asked again', async 
   expect(seqs(pages.view().pages.get(10))).toEqual([101, 110])
 })
 
+test('a session that was reset begins again', async () => {
+  const { pages } = open({ length: 1000 })
+  await pages.catchUp(1000)
+  pages.append([entry(1), entry(2)])
+
+  expect(pages.view().lastSeq).toBe(2)
+  expect([...pages.view().pages.keys()]).toEqual([0])
+})
+
 test('the view stays the same object until something changes', async () => {
   const { pages } = open({ length: 20 })
   await pages.catchUp(20)

@@ -41,6 +41,14 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
     for (const listener of listeners) listener()
   }
 
+  function forget(): void {
+    pages.clear()
+    failed.clear()
+    early = []
+    lastSeq = 0
+    shown = [0, 0]
+  }
+
   function isComplete(page: number): boolean {
     const events = pages.get(page)
     if (!events) return false
@@ -118,6 +126,8 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
     /** Takes events in as they happen. One that does not follow the last known leaves a hole that `show` fills. */
     append(events: readonly SessionEvent[]): void {
       if (events.length === 0) return
+      // A session that was reset begins again with its first event.
+      if (events.some(({ seq }) => seq === 1) && lastSeq > 1) forget()
       for (const [page, added] of groupByPage(events, pageOf)) {
         const known = pages.get(page)
         if (known || added[0]?.seq === page * pageSize + 1) pages.set(page, mergeEvents(known ?? [], added))

@@ -32,10 +32,12 @@ test('a message heard of twice waits once', () => {
   expect(ids(pending)).toEqual(['a'])
 })
 
-test('a message that was taken back does not wait', () => {
+test('a message that was taken back does not wait, here or on another page', () => {
   const pending = openPendingMessages()
   pending.takeEvent(arrived('a'))
+  pending.takeEvent(arrived('b'))
   pending.remove('a')
+  pending.takeEvent({ seq: 3, event: { type: 'messages_withdrawn', ...stamp, messageIds: ['b'] } })
 
   expect(ids(pending)).toEqual([])
 })

@@ -25,7 +25,7 @@ export function openPendingMessages() {
       if (isArrival(event)) {
         heard?.arrived.push(event.message)
         if (!waiting.some(({ id }) => id === event.message.id)) waiting = [...waiting, event.message]
-      } else if (isReading(event)) {
+      } else if (isLeaving(event)) {
         for (const id of event.messageIds) heard?.gone.add(id)
         waiting = waiting.filter(({ id }) => !event.messageIds.includes(id))
       }
@@ -39,12 +39,13 @@ export function openPendingMessages() {
 }
 
 type Arrival = { type: 'message'; message: QueueMessage }
-type Reading = { type: 'messages_consumed'; messageIds: string[] }
+type Leaving = { type: 'messages_consumed' | 'messages_withdrawn'; messageIds: string[] }
 
 function isArrival(event: SessionEvent['event']): event is Arrival & SessionEvent['event'] {
   return event.type === 'message'
 }
 
-function isReading(event: SessionEvent['event']): event is Reading & SessionEvent['event'] {
-  return event.type === 'messages_consumed'
+/** Read or taken back: either way it does not wait any more. */
+function isLeaving(event: SessionEvent['event']): event is Leaving & SessionEvent['event'] {
+  return event.type === 'messages_consumed' || event.type === 'messages_withdrawn'
 }

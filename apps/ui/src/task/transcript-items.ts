@@ -16,6 +16,7 @@ export type Item =
 
 /** Events that speak through another row, or only to the model. Unknown ones are always shown. */
 const silent: ReadonlySet<string> = new Set<DurableEvent['type']>([
+  'messages_withdrawn',
   // A message stands where it was read, not where it was sent.
   'message',
   // A result belongs to the card of its call.
