@@ -468,15 +468,3 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   for await (const chunk of request) text += chunk
   return text === '' ? undefined : JSON.parse(text)
 }
-
-if (process.argv[1]?.endsWith('made-up-daemon.ts')) {
-  const { url } = await startMadeUpDaemon({
-    port: 7499,
-    tasks: 40,
-    working: 5,
-    events: 100_000,
-    dist: 'dist',
-    framesPerSecond: 20,
-  })
-  console.log(url)
-}
