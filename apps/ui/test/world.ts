@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -77,11 +78,13 @@ function providerOf(mock: MockProvider): Record<string, unknown> {
   return { authGroups: { default: { provider: 'anthropic', anthropicApiKey: 'none', anthropicBaseUrl: mock.url } } }
 }
 
-/** The shipped agent without the servers that would have to be fetched. */
+/** The shipped agent without the servers that would have to be fetched, and with the built-in one as it was built just now. */
 async function prepareData(dataDirectory: string, config: Record<string, unknown>): Promise<void> {
   await mkdir(join(dataDirectory, 'agents'), { recursive: true })
   const agent = JSON.parse(await readFile(join(workspace, 'agents/default.json'), 'utf8'))
-  agent.servers = agent.servers.filter(({ alias }: { alias: string }) => alias === 'mxd')
+  const builtIn = createHash('sha256').update(await readFile(join(workspace, 'apps/daemon/dist/serve-tools.mjs')))
+  const own = agent.servers.find(({ alias }: { alias: string }) => alias === 'mxd')
+  agent.servers = [{ ...own, package_digest: `sha256:${builtIn.digest('hex')}` }]
   await writeFile(join(dataDirectory, 'agents/default.json'), JSON.stringify(agent))
   await writeFile(join(dataDirectory, 'config.json'), JSON.stringify(config, null, 2))
 }
@@ -110,16 +113,17 @@ async function runDaemon(home: string, dataDirectory: string, port = '0'): Promi
   const args = [daemonProgram, '--data-dir', dataDirectory, '--port', port, '--ui', builtUi, '--enrol', '--foreground']
   const daemon = spawn(process.execPath, args, { env: envOf(home), stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
-  let complained = ''
-  daemon.stderr.on('data', (chunk: Buffer) => {
-    complained += chunk
+  return new Promise((resolve, reject) => {
+    daemon.stdout.on('data', (chunk: Buffer) => {
+      said += chunk
+      const url = /https?:\/\/\S+#enrol=\S+/.exec(said)?.[0]
+      if (url) resolve({ process: daemon, url })
+    })
+    daemon.stderr.on('data', (chunk: Buffer) => {
+      said += chunk
+    })
+    daemon.on('exit', (code) => reject(new Error(`The daemon ended with ${code}.\n${said}`)))
   })
-  for await (const chunk of daemon.stdout) {
-    said += chunk
-    const url = /https?:\/\/\S+#enrol=\S+/.exec(said)?.[0]
-    if (url) return { process: daemon, url }
-  }
-  throw new Error(`The daemon did not start.\n${said}${complained}`)
 }
 
 function envOf(home: string): NodeJS.ProcessEnv {
