@@ -3,6 +3,8 @@ import { persist } from 'zustand/middleware'
 
 export type OpenTab = { projectId: string; taskId: string; isPinned: boolean }
 
+export type TourFact = 'sawTask' | 'sawQuestion' | 'answered' | 'sawReview' | 'sawOffer' | 'merged'
+
 type Preferences = {
   tabs: readonly OpenTab[]
   /** Folders and tasks whose children are hidden, by task id. */
@@ -13,6 +15,8 @@ type Preferences = {
   /** The project whose tree the sidebar shows. */
   projectId: string | null
   isTourDone: boolean
+  /** What somebody has seen or done of the demo. */
+  tour: Partial<Record<TourFact, true>>
 }
 
 /** What this browser remembers about how somebody likes to look at things. Nothing of it is known to the daemon. */
@@ -26,6 +30,7 @@ export const usePreferences = create<Preferences>()(
       wantsNotifications: false,
       projectId: null,
       isTourDone: false,
+      tour: {},
     }),
     { name: 'matrix.preferences', version: 1 },
   ),
@@ -35,6 +40,10 @@ const { setState: set, getState: get } = usePreferences
 
 export function toggleCollapsed(taskId: string): void {
   set(({ collapsed }) => ({ collapsed: toggled(collapsed, taskId) }))
+}
+
+export function rememberTour(fact: TourFact): void {
+  if (!get().tour[fact]) set(({ tour }) => ({ tour: { ...tour, [fact]: true } }))
 }
 
 export function toggleFavourite(taskId: string): void {

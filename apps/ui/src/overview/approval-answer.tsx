@@ -88,25 +88,30 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
   )
 }
 
-/** A command reads as a command; anything else as the JSON that it is. */
+/** A command reads as a command, a script as a script; anything else as the JSON that it is. */
 function CallInput({ input }: { input: unknown }) {
-  if (isCommand(input)) {
-    const { command, ...rest } = input
-    return (
-      <>
-        <CodeBlock code={command} language="bash" />
-        {Object.keys(rest).length > 0 ? <CodeBlock code={JSON.stringify(rest, null, 2)} language="json" /> : null}
-      </>
-    )
-  }
-  return <CodeBlock code={JSON.stringify(input, null, 2) ?? 'no arguments'} language="json" />
+  const { program, rest } = splitInput(input)
+  return (
+    <>
+      {program === undefined ? null : <CodeBlock code={program} language="bash" />}
+      {rest === undefined ? null : <CodeBlock code={JSON.stringify(rest, null, 2)} language="json" />}
+    </>
+  )
 }
 
-function isCommand(input: unknown): input is { command: string } {
-  return typeof input === 'object' && input !== null && 'command' in input && typeof input.command === 'string'
+function splitInput(input: unknown): { program?: string; rest?: unknown } {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return { rest: input ?? null }
+  const { command, script, ...rest } = input as Record<string, unknown>
+  const program = command ?? script
+  if (typeof program !== 'string' || (command !== undefined && script !== undefined)) return { rest: input }
+  return { program, ...(Object.keys(rest).length > 0 ? { rest } : {}) }
 }
 
+const soonMs = 86_400_000
+
+/** Said only when it is near enough to matter. */
 function Expiry({ at }: { at: string }) {
   const left = Date.parse(at) - useNow()
+  if (left > soonMs) return null
   return <>{left > 0 ? `Denied by itself in ${formatDuration(left)}.` : 'It has expired.'}</>
 }

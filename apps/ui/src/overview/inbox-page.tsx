@@ -1,9 +1,10 @@
 import type { Attention, AttentionKind } from '@matrix/protocol/http'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheckBig } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { type Action, useOffer } from '../app/actions.ts'
 import { askForNotifications } from '../app/notifications.ts'
+import { useCurrentProjectId } from '../app/place.ts'
 import { usePreferences } from '../app/preferences.ts'
 import { FirstSteps } from '../first-run/first-steps.tsx'
 import { useAttention, useLive, useProjects } from '../live/live.ts'
@@ -50,9 +51,20 @@ function Keys() {
 }
 
 function NothingWaits() {
+  const projectId = useCurrentProjectId()
   const working = useLive((live) => Object.values(live.projects).reduce((sum, { agents }) => sum + agents.working, 0))
   return (
-    <Empty icon={<CircleCheckBig size={28} aria-hidden />} title="Nothing waits for you">
+    <Empty
+      icon={<CircleCheckBig size={28} aria-hidden />}
+      title="Nothing waits for you"
+      action={
+        projectId ? (
+          <Link to="/p/$projectId" params={{ projectId }} className="font-medium text-accent hover:underline">
+            Look at the tree
+          </Link>
+        ) : null
+      }
+    >
       {working > 0
         ? `${working === 1 ? 'One agent is' : `${working} agents are`} working. Questions, approvals and finished work will show up here.`
         : 'No agent is working either. Press c to give one something to do.'}
