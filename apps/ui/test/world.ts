@@ -11,6 +11,7 @@ import { type MockProvider, openMockProvider, type Playbook } from '@matrix/mock
 
 const workspace = fileURLToPath(new URL('../../..', import.meta.url))
 const daemonProgram = join(workspace, 'apps/daemon/bin/matrix-daemon.js')
+const cliProgram = join(workspace, 'apps/cli/bin/matrix.js')
 const builtUi = join(workspace, 'apps/ui/dist')
 
 /** A home of its own with a repository, a daemon that runs, and a model that plays a script. Only the model is not real. */
@@ -85,8 +86,26 @@ async function prepareData(dataDirectory: string, config: Record<string, unknown
   const builtIn = createHash('sha256').update(await readFile(join(workspace, 'apps/daemon/dist/serve-tools.mjs')))
   const own = agent.servers.find(({ alias }: { alias: string }) => alias === 'mxd')
   agent.servers = [{ ...own, package_digest: `sha256:${builtIn.digest('hex')}` }]
-  await writeFile(join(dataDirectory, 'agents/default.json'), JSON.stringify(agent))
+  const file = join(dataDirectory, 'agents/default.json')
+  await writeFile(file, JSON.stringify(agent))
+  await lockAgent(file)
   await writeFile(join(dataDirectory, 'config.json'), JSON.stringify(config, null, 2))
+}
+
+/** Locks the agent as a person would, and has every command but the tests be asked about. */
+async function lockAgent(file: string): Promise<void> {
+  const lockFile = file.replace('.json', '.lock.json')
+  execFileSync(process.execPath, [cliProgram, 'lock', file, '--yes', '--out', lockFile], { stdio: 'ignore' })
+  const lock = JSON.parse(await readFile(lockFile, 'utf8'))
+  const tools = ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search'].map((name) => `@mxd/${name}`)
+  lock.policy = {
+    tools: ['*'],
+    allowedTools: tools,
+    toolsSettings: { '@mxd/bash': { allowedCommands: ['node --test'] } },
+    resources: [],
+    hooks: {},
+  }
+  await writeFile(lockFile, JSON.stringify(lock))
 }
 
 async function prepareRepository(
