@@ -13,7 +13,6 @@ import {
 } from '@matrix/client'
 import { createLocalFetch } from '@matrix/client/node'
 import { type DaemonFile, routes } from '@matrix/protocol/http'
-import { pino } from 'pino'
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { type ScriptedOrchestrator, scriptOrchestrator } from './scripted-orchestrator.testing.ts'
 
@@ -35,7 +34,6 @@ export async function startTestDaemon(options: Partial<DaemonOptions> = {}): Pro
     orchestrator,
     dataDirectory,
     version: '1.2.3',
-    log: pino({ level: 'silent' }),
     port: 0,
     ...options,
   })
@@ -64,7 +62,8 @@ export function ask(
   { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: false }, async (incoming) => {
+    const length: Record<string, string> = body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` }
+    const outgoing = request(url, { method, headers: { ...length, ...headers }, agent: false }, async (incoming) => {
       let text = ''
       // A stream goes on for ever: its head is enough.
       if (!incoming.headers['content-type']?.startsWith('text/event-stream'))

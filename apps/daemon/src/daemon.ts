@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Orchestrator } from '@matrix/orchestrator'
 import { MatrixError } from '@matrix/protocol'
 import type { DaemonFile } from '@matrix/protocol/http'
-import type { Logger } from 'pino'
+import { type Logger, pino } from 'pino'
 import { type Access, openAccess } from './access/access.ts'
 import type { Address } from './access/request-guard.ts'
 import { createSecret } from './access/secret.ts'
@@ -20,7 +20,7 @@ export type DaemonOptions = {
   orchestrator: Orchestrator
   dataDirectory: string
   version: string
-  log: Logger
+  log?: Logger
   /** A loopback address unless `tls` is given. */
   host?: string
   /** 0 takes any that is free. */
@@ -52,7 +52,8 @@ const closingMs = 2000
 
 /** The daemon around an orchestrator: who may ask, what they are answered, and everything that happens as a stream. */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { orchestrator, dataDirectory, version, log, host = '127.0.0.1', tls, now = Date.now } = options
+  const { orchestrator, dataDirectory, version, host = '127.0.0.1', tls, now = Date.now } = options
+  const { log = pino({ level: 'silent' }) } = options
   checkBinding(host, tls)
   const startedAt = new Date(now()).toISOString()
   const runFolder = join(dataDirectory, 'run')

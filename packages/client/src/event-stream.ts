@@ -21,7 +21,7 @@ export type EventStream = AsyncGenerator<Frame, void, undefined>
 
 /** The daemon says something at least every 15 s; a connection that stays silent for longer than this is dead. */
 const silenceMs = 45_000
-const firstPauseMs = 200
+const firstPauseMs = 100
 const longestPauseMs = 10_000
 
 /**

@@ -28,7 +28,7 @@ export type Access = {
   confirm(deviceId: string): Promise<DeviceView>
   list(identity: Identity): DeviceView[]
   revoke(deviceId: string): Promise<void>
-  challenge(deviceId: string): Promise<{ challengeId: string; ciphertext: string }>
+  challenge(deviceId: string): { challengeId: string; ciphertext: string }
   signIn(answer: {
     challengeId: string
     deviceId: string

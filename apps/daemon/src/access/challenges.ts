@@ -1,5 +1,4 @@
-import { createHmac, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
+import { createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { MatrixError } from '@matrix/protocol'
 import { loginProofText } from '@matrix/protocol/http'
 import { encryptRiddle } from './device-key.ts'
@@ -10,7 +9,7 @@ const mostOutstanding = 64
 
 export type Challenges = {
   /** A riddle for a device. Whether the device is known cannot be told from it. */
-  pose(deviceId: string): Promise<{ challengeId: string; ciphertext: string }>
+  pose(deviceId: string): { challengeId: string; ciphertext: string }
   /** Throws unless the riddle was solved by this device for this origin, in time and for the first time. */
   check(answer: { challengeId: string; deviceId: string; proof: string; origin: string }): void
 }
@@ -23,12 +22,12 @@ export function openChallenges(
   const decoy = createDecoy()
 
   return {
-    async pose(deviceId) {
+    pose(deviceId) {
       for (const [id, { expiresAt }] of outstanding) if (expiresAt <= now()) outstanding.delete(id)
       if (outstanding.size >= mostOutstanding)
         throw new MatrixError('RATE_LIMITED', 'Too many sign-ins have been started at once.')
 
-      const key = findKey(deviceId) ?? (await decoy)
+      const key = findKey(deviceId) ?? decoy
       const challengeId = createSecret()
       const nonce = randomBytes(32)
       outstanding.set(challengeId, { deviceId, nonce, expiresAt: now() + lifetimeMs })
@@ -50,8 +49,13 @@ export function openChallenges(
   }
 }
 
-/** The key that nobody has the other half of, for devices that nobody knows. */
-async function createDecoy(): Promise<KeyObject> {
-  const { publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 3072 })
-  return publicKey
+/**
+ * A key for devices that nobody knows. Its modulus is no product of two primes but any number of that size: nobody can
+ * decrypt with it, nobody can tell, and it costs nothing to make.
+ */
+function createDecoy(): KeyObject {
+  const modulus = randomBytes(384)
+  modulus.writeUInt8(modulus.readUInt8(0) | 0x80, 0)
+  modulus.writeUInt8(modulus.readUInt8(383) | 1, 383)
+  return createPublicKey({ key: { kty: 'RSA', n: modulus.toString('base64url'), e: 'AQAB' }, format: 'jwk' })
 }
