@@ -155,10 +155,6 @@ test.each(['default', 'neo', 'forge'])('the agent %s that comes with Matrix is f
   expect(await catalog.get(name)).toMatchObject({ source: 'shipped', manifest: { agent: `matrix://agent/${name}` } })
 })
 
-test('where no shipped agent can be found, that is said', () => {
-  expect(() => findShippedAgents('/nowhere/at/all.js')).toThrow(expect.objectContaining({ code: 'AGENT_UNKNOWN' }))
-})
-
 function open(files: Record<string, string>) {
   const world = memoryWorld(files)
   const trust = openTrust(world, { dataDirectory: '/data' })

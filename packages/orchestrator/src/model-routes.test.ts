@@ -96,6 +96,12 @@ test.each<[string, Partial<ModelSettings>, string, RegExp]>([
     /\(a\)/,
   ],
   ['an address of one’s own without a model', { authGroups: { a: local } }, 'CONFIG_INVALID', /config set model/],
+  [
+    'a child’s address of its own, with the model of the root',
+    { authGroups: { a: openai, b: local }, model: 'gpt', childAuth: 'b' },
+    'CONFIG_INVALID',
+    /config set childModel/,
+  ],
 ])('what is missing is named, with what to do: %s', (_what, settings, code, hint) => {
   expect(() => names(settings)).toThrow(expect.objectContaining({ code, hint: expect.stringMatching(hint) }))
 })

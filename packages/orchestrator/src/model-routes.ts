@@ -53,8 +53,9 @@ export function createModelRoutes(
   const root = getGroup(settings, auth, 'defaultAuth')
   const child = getGroup(settings, childAuth, 'childAuth')
 
-  const model = settings.model ?? defaultModel(auth, root)
-  const childModel = settings.childModel ?? (isSameOffer(root, child) ? model : defaultModel(childAuth, child))
+  const model = settings.model ?? defaultModel(auth, root, 'model')
+  const childModel =
+    settings.childModel ?? (isSameOffer(root, child) ? model : defaultModel(childAuth, child, 'childModel'))
   const route = (group: AuthGroup, name: string): Route => ({ adapter: adapters.get(group), model: name })
   const fallbacks = settings.fallbackModels.map((each) =>
     route(getGroup(settings, each.auth, 'fallbackModels'), each.model),
@@ -126,13 +127,13 @@ function hasCredential(group: AuthGroup): boolean {
 
 const defaultModels = { anthropic: 'claude-sonnet-4-6', openai: 'gpt-5.4' } as const
 
-function defaultModel(name: string, group: AuthGroup): string {
+function defaultModel(name: string, group: AuthGroup, setting: 'model' | 'childModel'): string {
   if (!isOwnAddress(group)) return defaultModels[providerOf(group) ?? 'anthropic']
   throw new MatrixError(
     'CONFIG_INVALID',
     `The auth group "${name}" leads to a server of its own, and no model is named.`,
     {
-      hint: 'Say which model of that server to use: matrix config set model <name>.',
+      hint: `Say which model of that server to use: matrix config set ${setting} <name>.`,
     },
   )
 }

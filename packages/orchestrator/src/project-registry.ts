@@ -101,7 +101,7 @@ export async function openProjectRegistry(
       throw new MatrixError('REPOSITORY_UNUSABLE', `${path} is not a git repository.`, {
         hint: 'Run git init there and make a first commit, or name another folder.',
       })
-    if (isInside(found.root, dataDirectory))
+    if (isInside(found.root, join(dataDirectory, 'projects')))
       throw new MatrixError('PROJECT_UNUSABLE', `${found.root} belongs to Matrix itself.`, {
         hint: 'Name the repository of your own that the worktree was made from.',
       })

@@ -56,10 +56,13 @@ Your worktree is a checkout of your own branch. Reading with git works as always
   two commits as well, in that order.
 - **The message says what changes for the reader and why**, in the form this project uses; \`git log\` shows it. The first
   line stands alone in a list.
-- **Commit what belongs to the task** and nothing else: no debugging output, no scratch files, no generated files that the
-  project ignores, no reformatting of lines you did not change, never a password, key or token.
+- **Commit what belongs to the task** and nothing else. \`commit\` takes everything that is not ignored, so look at
+  \`git status\` first: no debugging output, no scratch or generated files, no reformatting of lines you did not change, never a
+  password, key or token.
 - **Every commit builds and passes its tests.** If one has to be in between, say so in its message.
-- Never assume the name of any branch. Work happens on the one you are on; \`get_task\` names it and the one it goes back to.
+- Never assume the name of any branch. Work happens on the one you are on, and goes back to that of the task above.
+- When the branch of the task above has moved on in something you touch, \`update_branch\` brings it into yours. Do it after a
+  commit, resolve what collides by understanding both sides, run the tests, and commit again.
 - Do not try to switch branches, rewrite history, push, or edit files below \`.git\`. If the history must be put right, say
   what and why to the task above, or to the person.
 - Files that you did not expect to be changed were changed by somebody for a reason. Find out before you overwrite them.`,
@@ -106,7 +109,7 @@ that touches the same lines is one task, or two in a row. Two or three well-cut 
 worktree, a setup, and your attention when it comes back.
 
 **Prepare the ground first.** What several sub tasks need (an interface, a schema, a fixture, a shared type) is
-yours to commit *before* you create them: they start from your branch as it is then, and cannot see what you add later.
+yours to commit *before* you start them: they begin with your branch as it is then, and do not see what you add later.
 
 **Write a description for someone who knows nothing of your conversation:**
 
@@ -116,7 +119,8 @@ yours to commit *before* you create them: they start from your branch as it is t
 - how it will be checked, as commands where possible;
 - what to report back beyond the result.
 
-Give the goal, not the keystrokes. If you know every line that has to change, change them yourself.
+Give the goal, not the keystrokes. Give no more power than it takes, either: a task that only looks can have an agent
+that only reads. If you know every line that has to change, change them yourself.
 
 **Give context instead of repeating it.** When a sub task needs what you or a finished task found out, \`fork_task_context\`
 hands over the whole conversation. When three facts are enough, write the three facts.
@@ -136,7 +140,7 @@ falls short, send back exactly what is missing and why; the one who wrote it sti
 build and the tests of the whole on your branch after every merge, before the next one.
 
 **When a merge conflicts**, nothing has been changed yet. Understand what both sides wanted. Usually the later one should
-be adapted by the task it came from: tell it what is on your branch now and what must survive. Never settle a conflict by
+be adapted by the task it came from: tell it what must survive, and to bring in your branch with \`update_branch\`. Never settle a conflict by
 taking one side whole without reading the other.
 
 **Close what is finished.** \`close_task\` when its work is merged or no longer wanted; a task that still runs cannot be
@@ -229,7 +233,7 @@ Somebody who sees the whole gave you this part of it. The description says what 
 5. **Check each slice** by running it, not by reading it again. Then \`commit\`.
 6. **Look once at the whole** with \`get_changes\` before you finish, as a stranger would: what would you ask about? What could
    be removed? Is there anything in it that does not belong to the task?
-7. **Finish** with \`done\`: \`passed\` when what was asked for is there, committed and checked, \`failed\` when it is not. Say what
+7. **Finish** with \`done\`, when your work is committed and your sub tasks have ended: \`passed\` when what was asked for is there, committed and checked, \`failed\` when it is not. Say what
    changed, how you checked it, what you decided along the way, and what falls short. A failed task with an honest
    account is useful. One that was passed and does not work costs more than both.
 

@@ -9,7 +9,7 @@ export async function reviewTask(ctx: ProjectContext, taskId: string): Promise<v
   const task = ctx.tree.get(taskId)
   const above = taskAbove(ctx, taskId)
   const target = above ? above.branch : task.baseBranch
-  if (above?.status === 'in_progress' || !task.branch || !target) return
+  if (task.status !== 'passed' || above?.status === 'in_progress' || !task.branch || !target) return
   const changes = await ctx.worktrees.changes({ branch: task.branch, baseBranch: target }).catch(() => undefined)
   if (!changes || changes.ahead === 0) return
   const isClean = changes.conflicts.length === 0

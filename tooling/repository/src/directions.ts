@@ -15,9 +15,11 @@ const mayUse: Record<string, string[]> = {
   'event-store': ['protocol'],
   'task-tree': ['protocol'],
   'provider-loop': ['protocol'],
+  demo: ['mock-provider', 'protocol', 'task-tree'],
   'tool-manager': ['manifest', 'protocol'],
   orchestrator: ['event-store', 'manifest', 'protocol', 'provider-loop', 'task-tree', 'tool-manager'],
   daemon: [
+    'demo',
     'event-store',
     'manifest',
     'mock-provider',
@@ -27,7 +29,17 @@ const mayUse: Record<string, string[]> = {
     'task-tree',
     'tool-manager',
   ],
-  cli: ['client', 'daemon', 'manifest', 'mock-provider', 'orchestrator', 'protocol', 'task-tree', 'tool-manager'],
+  cli: [
+    'client',
+    'daemon',
+    'demo',
+    'manifest',
+    'mock-provider',
+    'orchestrator',
+    'protocol',
+    'task-tree',
+    'tool-manager',
+  ],
   ui: ['client', 'protocol'],
 }
 

@@ -61,10 +61,20 @@ test('a file that is not there is undefined, also below something that is no fol
 
 test('what is not a regular file is refused at once', async () => {
   const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
 
   for (const path of [pipe, folder, '/dev/zero'])
     await expect(files.read(path)).rejects.toMatchObject({ code: 'DOCUMENT_UNREADABLE' })
+})
+
+test('a file that cannot be opened is named with the reason', async () => {
+  const path = join(folder, 'circle')
+  await symlink(path, path)
+
+  await expect(files.read(path)).rejects.toMatchObject({
+    code: 'DOCUMENT_UNREADABLE',
+    message: `${path} cannot be read (ELOOP).`,
+  })
 })
 
 test('a file that is far too large is refused without being read', async () => {

@@ -17,7 +17,7 @@ export function nodeWorld(): World {
 const nodeFiles: Files = {
   async read(path) {
     // Without O_NONBLOCK, opening a pipe that somebody put in place of the file would wait forever.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(undefinedIfMissing)
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(undefinedIfMissing(path))
     if (!file) return undefined
     try {
       const found = await file.stat()
@@ -69,7 +69,9 @@ function storageError(path: string, cause: unknown): MatrixError {
   return new MatrixError(isFull ? 'STORAGE_FULL' : 'STORAGE_FAILED', `Could not write ${path} (${code}).`, { cause })
 }
 
-function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-  throw error
+function undefinedIfMissing(path: string): (cause: NodeJS.ErrnoException) => undefined {
+  return (cause) => {
+    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined
+    throw new MatrixError('DOCUMENT_UNREADABLE', `${path} cannot be read (${cause.code}).`, { cause })
+  }
 }

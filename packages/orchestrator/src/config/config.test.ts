@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openConfig } from './config.ts'
 import { type MemoryWorld, memoryWorld } from './memory-world.testing.ts'
+import { openTrust } from './trust.ts'
 
 const globalFile = '/data/config.json'
 const repoFile = '/repo/.mxd/config.json'
@@ -247,6 +248,19 @@ test('an unapproved server does not take the place of the user’s own of that n
   expect((await config.resolve(project)).settings.mcpServers).toEqual({ db: { command: 'mine' } })
 })
 
+test('what is taken back is no longer approved', async () => {
+  const world = memoryWorld({ [repoFile]: '{ "mcpServers": { "db": { "command": "a" } } }' })
+  const trust = openTrust(world, { dataDirectory: '/data' })
+  const config = openConfig(world, { dataDirectory: '/data', trust })
+  const [waiting] = await config.unapprovedServers(project)
+  await config.approveServer(project, 'db', waiting?.digest ?? '')
+  const [trusted] = await trust.list()
+  await trust.remove(trusted?.digest ?? '')
+
+  expect(trusted).toMatchObject({ kind: 'server', name: 'db', projectId: 'P1' })
+  expect(await config.unapprovedServers(project)).toHaveLength(1)
+})
+
 test('a damaged file of approvals approves nothing', async () => {
   const { config, world } = open({ [repoFile]: '{ "mcpServers": { "db": { "command": "a" } } }' })
   const [waiting] = await config.unapprovedServers(project)
@@ -408,6 +422,12 @@ test('a wrong value elsewhere in the file does not keep anybody from correcting 
   await expect(config.set('global', 'authGroups.a.provider', 'x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })
 
+test('a wrong value is refused also where the same was wrong before', async () => {
+  const { config } = open({ [globalFile]: '{ "port": "x" }' })
+
+  await expect(config.set('global', 'port', 'y')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+})
+
 test('a file that is not JSON is not edited, and its line is named', async () => {
   const { config, world } = open({ [globalFile]: '{\n  "model" "a"\n}' })
 
@@ -424,6 +444,9 @@ test('a secret is never written into the repository', async () => {
   const set = config.set('repo', 'mcpServers.gh', { command: 'gh', env }, project)
 
   await expect(set).rejects.toMatchObject({ code: 'CONFIG_FORBIDDEN', message: expect.not.stringContaining('ghp_1') })
+  await expect(config.set('repo', 'mcpServers.gh.env', env, project)).rejects.toMatchObject({
+    code: 'CONFIG_FORBIDDEN',
+  })
   expect(world.disk.has(repoFile)).toBe(false)
 })
 

@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 import { viewEntries } from './config-view.ts'
 import { environmentAuth } from './environment-auth.ts'
 import { removeFromJsonc, setInJsonc } from './jsonc-edit.ts'
-import { brokenLayer, emptyLayer, type Layer, readLayer } from './layer.ts'
+import { brokenLayer, emptyLayer, findSecrets, type Layer, readLayer } from './layer.ts'
 import { type Merged, mergeLayers, type Placed } from './merge.ts'
 import {
   type AuthGroup,
@@ -168,7 +168,17 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
         throw new MatrixError('CONFIG_INVALID', `"${key}" was given no value.`, {
           hint: 'Give a value, or unset the key.',
         })
-      await edit(layer, key, project, (text, path) => setInJsonc(text, path, value))
+      await edit(layer, key, project, (text, path) => {
+        if (layer === 'repo' && findSecrets(path, value).length > 0)
+          throw new MatrixError(
+            'CONFIG_FORBIDDEN',
+            `The value of "${key}" holds a credential, and a repository travels.`,
+            {
+              hint: 'Write $env:NAME in its place, or set it in the local layer.',
+            },
+          )
+        return setInJsonc(text, path, value)
+      })
     },
     unset: (layer, key, project) => edit(layer, key, project, removeFromJsonc),
     unapprovedServers,
@@ -303,12 +313,8 @@ function identity({ key, message }: ConfigProblem): string {
 
 function invalid(problem: ConfigProblem | undefined, file: string): MatrixError {
   const place = problem?.line ? `${file}:${problem.line}` : file
-  const isSecretInRepository = problem?.layer === 'repo' && problem.message.includes('is a credential')
-  return new MatrixError(
-    isSecretInRepository ? 'CONFIG_FORBIDDEN' : 'CONFIG_INVALID',
-    `${place}: ${problem?.message ?? 'The file cannot be used.'}`,
-    problem ? { hint: problem.hint } : {},
-  )
+  const message = `${place}: ${problem?.message ?? 'The file cannot be used.'}`
+  return new MatrixError('CONFIG_INVALID', message, problem ? { hint: problem.hint } : {})
 }
 
 function unreadable(file: string, cause: unknown): MatrixError {

@@ -34,13 +34,17 @@ export function removeFromJsonc(text: string, path: readonly string[]): string {
   if (property?.type !== 'property') return text
   const removed = removeProperty(text, property)
   const above = path.slice(0, -1)
-  return above.length > 0 && isEmptyObject(removed, above) ? removeFromJsonc(removed, above) : removed
+  return above.length > 0 && isEmptyProperty(removed, above) ? removeFromJsonc(removed, above) : removed
 }
 
-function isEmptyObject(text: string, path: readonly string[]): boolean {
+/** Nothing is left of the property but its name and its braces, not even a comment. */
+function isEmptyProperty(text: string, path: readonly string[]): boolean {
   const root = parseTree(text, [], { allowTrailingComma: true })
-  const node = root && findNodeAtLocation(root, [...path])
-  return node?.type === 'object' && text.slice(node.offset + 1, node.offset + node.length - 1).trim() === ''
+  const property = root && findNodeAtLocation(root, [...path])?.parent
+  const [key] = property?.children ?? []
+  if (!property || !key) return false
+  const rest = text.slice(key.offset + key.length, property.offset + property.length)
+  return /^\s*:\s*\{\s*\}$/.test(rest)
 }
 
 function insert(text: string, object: Node, key: string, value: unknown): string {

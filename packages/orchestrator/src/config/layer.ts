@@ -123,7 +123,8 @@ function openReader(layer: ConfigLayer, file: string, { source, value }: Documen
   return { read }
 }
 
-function findSecrets(path: Path, part: unknown): Path[] {
+/** The ways to every credential in a value that stands at this path. */
+export function findSecrets(path: Path, part: unknown): Path[] {
   if (typeof part !== 'object' || part === null) return isSecret(path, part) ? [path] : []
   if (Array.isArray(part)) return part.flatMap((item, index) => findSecrets([...path, index], item))
   return Object.entries(part).flatMap(([key, item]) => findSecrets([...path, key], item))

@@ -70,7 +70,7 @@ test('the order in which layers are given does not matter', () => {
 function check(holds: (all: LayerValues[], merged: ReturnType<typeof mergeLayers>) => void): void {
   fc.assert(
     fc.property(layers, (all) => holds(all as LayerValues[], mergeLayers(all as LayerValues[]))),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 }
 

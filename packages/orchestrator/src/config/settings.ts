@@ -195,7 +195,7 @@ export const settings = {
   sandbox: {
     description: 'Whether tools run in a box: where possible (auto), always (required) or never (off).',
     schema: z.enum(['auto', 'required', 'off']),
-    layers: usersOwn,
+    layers: daemonOnly,
     merge: 'override',
     default: 'auto',
   },

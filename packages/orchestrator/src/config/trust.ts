@@ -38,8 +38,8 @@ export function openTrust({ files, clock }: Pick<World, 'files' | 'clock'>, opti
   let tail: Promise<unknown> = Promise.resolve()
 
   async function list(): Promise<Trusted[]> {
-    const text = await files.read(file)
     try {
+      const text = await files.read(file)
       return text === undefined ? [] : TrustFile.parse(JSON.parse(text)).trusted
     } catch {
       return []
