@@ -56,6 +56,7 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
     estimateSize: (index) => heights[items[index]?.kind ?? 'line'],
     overscan: 12,
     directDomUpdates: true,
+    directDomUpdatesMode: 'position',
   })
   const shown = virtualizer.getVirtualItems()
   const current = items[virtualizer.range?.startIndex ?? 0]?.file
@@ -99,7 +100,7 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
         {shown.map(({ index, key }) => {
           const item = items[index]
           return item ? (
-            <div key={key} data-index={index} ref={virtualizer.measureElement} className="absolute top-0 left-0 w-full">
+            <div key={key} data-index={index} ref={virtualizer.measureElement} className="absolute left-0 w-full">
               <Item
                 item={item}
                 editing={editing}

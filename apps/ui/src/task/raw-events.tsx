@@ -23,6 +23,7 @@ export function RawEvents({ session }: { session: Session }) {
     estimateSize: () => 28,
     overscan: 6,
     directDomUpdates: true,
+    directDomUpdatesMode: 'position',
   })
 
   return (
@@ -44,7 +45,7 @@ export function RawEvents({ session }: { session: Session }) {
           {rows.getVirtualItems().map(({ index, key }) => {
             const entry = events[index]
             return entry ? (
-              <div key={key} data-index={index} ref={rows.measureElement} className="absolute top-0 left-0 w-full">
+              <div key={key} data-index={index} ref={rows.measureElement} className="absolute left-0 w-full">
                 <RawEvent entry={entry} taskId={session.taskId} />
               </div>
             ) : null

@@ -31,7 +31,13 @@ export function useStickToEnd(
     const onIntent = () => {
       lastIntent = performance.now()
     }
+    let frame = 0
+    // Once a frame: asking for heights in between would have the browser lay everything out again.
     const onScroll = () => {
+      frame ||= requestAnimationFrame(look)
+    }
+    const look = () => {
+      frame = 0
       const distance = box.scrollHeight - box.scrollTop - box.clientHeight
       if (distance <= near) isStuck.current = true
       else if (performance.now() - lastIntent < intentMs) isStuck.current = false
@@ -49,6 +55,7 @@ export function useStickToEnd(
       for (const type of intents) box.removeEventListener(type, onIntent)
       box.removeEventListener('scroll', onScroll)
       observer.disconnect()
+      cancelAnimationFrame(frame)
     }
   }, [scroller, content])
 

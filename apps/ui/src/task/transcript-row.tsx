@@ -1,7 +1,7 @@
 import { type Display, displayAnyEvent } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { Brain, ChevronRight, Link2 } from 'lucide-react'
-import { memo, useEffect } from 'react'
+import { memo, useEffect, useState } from 'react'
 import type { PagesView } from '../live/event-pages.ts'
 import type { Session } from '../live/session.ts'
 import { IconButton } from '../parts/button.tsx'
@@ -25,15 +25,21 @@ type TranscriptRowProps = {
   isMarked: boolean
 }
 
-/** One event of the conversation. */
+/** One event of the conversation. What can be done with it is there once it is pointed at: most rows only pass by. */
 export function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
+  const [isNear, setNear] = useState(false)
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done by pointing; the tools that appear are buttons.
     <div
       id={`event-${row.seq}`}
-      className={classes('group/row relative', isMarked && 'rounded-md outline-2 outline-accent outline-offset-2')}
+      onPointerEnter={(event) => setNear(event.pointerType === 'mouse')}
+      onPointerLeave={() => setNear(false)}
+      onFocus={() => setNear(true)}
+      onBlur={() => setNear(false)}
+      className={classes('relative', isMarked && 'rounded-md outline-2 outline-accent outline-offset-2')}
     >
       <Content {...row} />
-      <RowTools seq={row.seq} event={row.event} />
+      {isNear ? <RowTools seq={row.seq} event={row.event} /> : null}
     </div>
   )
 }
@@ -155,7 +161,7 @@ function RowTools({ seq, event }: { seq: number; event: AnyEvent }) {
     return url.href
   }
   return (
-    <div className="-top-3 absolute right-0 z-10 hidden items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift group-focus-within/row:flex group-hover/row:flex pointer-coarse:hidden!">
+    <div className="-top-3 absolute right-0 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:hidden">
       <span className="tabular px-1">
         #{seq}
         {ts ? ` · ${formatMoment(ts)}` : ''}

@@ -58,6 +58,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     paddingStart: 16,
     paddingEnd: 16,
     directDomUpdates: true,
+    directDomUpdatesMode: 'position',
   })
   const end = useStickToEnd(scroller, content, seq === undefined)
   const items = virtualizer.getVirtualItems()
@@ -98,7 +99,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
                 key={key}
                 data-index={index}
                 ref={virtualizer.measureElement}
-                className="absolute top-0 left-0 w-full px-4"
+                className="absolute left-0 w-full px-4"
               >
                 <ShownItem item={item} session={session} task={task} isMarked={item.key === marked} onEdit={onEdit} />
               </div>
