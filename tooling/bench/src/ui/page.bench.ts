@@ -99,21 +99,15 @@ async function measureFrames(page: Page, scroller: string): Promise<number> {
   const box = await page.locator(scroller).first().boundingBox()
   if (!box) throw new Error(`Nothing to scroll at ${scroller}`)
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
-  await page.evaluate(() => {
-    const frames: number[] = []
-    Object.assign(window, { frames })
-    const note = (at: number) => {
-      frames.push(at)
-      requestAnimationFrame(note)
-    }
-    requestAnimationFrame(note)
-  })
+  // As text: what tsx makes of a function with a name does not run in a page.
+  await page.evaluate(`window.frames_ = []
+    requestAnimationFrame(function note(at) { window.frames_.push(at); requestAnimationFrame(note) })`)
   const end = Date.now() + scrollMs
   for (let step = 0; Date.now() < end; step += 1) {
     await page.mouse.wheel(0, step % 40 < 30 ? -400 : 400)
     await page.waitForTimeout(16)
   }
-  const frames = await page.evaluate(() => (window as unknown as { frames: number[] }).frames)
+  const frames = await page.evaluate<number[]>('window.frames_')
   return ((frames.at(-1) ?? 0) - (frames[0] ?? 0)) / (frames.length - 1)
 }
 
@@ -121,17 +115,13 @@ async function measureFrames(page: Page, scroller: string): Promise<number> {
 async function measureTyping(page: Page): Promise<number> {
   const keys = 60
   await page.getByRole('combobox', { name: 'Message' }).click()
-  await page.evaluate(() => {
-    const delays = new Map<number, number>()
-    Object.assign(window, { delays })
+  await page.evaluate(`window.delays_ = []
     new PerformanceObserver((list) => {
-      for (const { name, duration, startTime } of list.getEntries())
-        if (name === 'keydown') delays.set(startTime, duration)
-    }).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit)
-  })
+      for (const entry of list.getEntries()) if (entry.name === 'keydown') window.delays_.push(entry.duration)
+    }).observe({ type: 'event', durationThreshold: 16 })`)
   await page.keyboard.type('The quick brown fox jumps over the lazy dog. '.repeat(2).slice(0, keys), { delay: 60 })
   await page.waitForTimeout(500)
-  const slow = await page.evaluate(() => [...(window as unknown as { delays: Map<number, number> }).delays.values()])
+  const slow = await page.evaluate<number[]>('window.delays_')
   const all = [...slow, ...Array.from({ length: Math.max(0, keys - slow.length) }, () => 16)].sort((a, b) => a - b)
   return all[Math.floor(all.length * 0.95)] ?? 0
 }
