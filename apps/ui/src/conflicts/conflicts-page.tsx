@@ -54,7 +54,8 @@ function Overlaps({ overlaps, projectId }: { overlaps: Overlap[]; projectId: str
   if (map.tasks.length === 0)
     return (
       <Empty icon={<GitMerge size={28} aria-hidden />} title="No two branches meet">
-        No file is changed by more than one live branch. Whatever is merged first, the others still fit.
+        No file is changed by more than one live branch. Whether a branch still fits what was merged before, its review
+        says.
       </Empty>
     )
 

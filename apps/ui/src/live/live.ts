@@ -48,6 +48,12 @@ export function useTask(projectId: string | undefined, taskId: string | undefine
   return useLive((live) => (projectId && taskId ? live.tasks[projectId]?.[taskId] : undefined))
 }
 
+/** What a task is called, in whichever project it is; for words that name it by its id. */
+export function titleOf(taskId: string): string | undefined {
+  for (const tasks of Object.values(useLive.getState().tasks)) if (tasks[taskId]) return tasks[taskId].title
+  return undefined
+}
+
 /** Everything that waits for a person, the oldest first. */
 export function useAttention(): Attention[] {
   return useLive(useShallow((live) => Object.values(live.attention).sort(bySince)))

@@ -27,12 +27,12 @@ export function MergeBar({ task, changes, onMerged }: MergeBarProps) {
       aria-label="Merging"
       className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b bg-surface px-4 py-2"
     >
-      <span className="font-mono text-sm">
-        {changes.branch} → {targetBranch}
+      <span className="font-mono text-sm" title={`${changes.branch} → ${targetBranch}`}>
+        {shortBranch(changes.branch)} → {shortBranch(targetBranch)}
       </span>
       <span
         className="text-ink-2 text-sm"
-        title={`${ahead} commits to bring, ${behind} on ${targetBranch} that the branch lacks`}
+        title={`${ahead} commits to bring, ${behind} on ${shortBranch(targetBranch)} that the branch lacks`}
       >
         {ahead} ahead, {behind} behind
       </span>
@@ -68,6 +68,11 @@ export function MergeBar({ task, changes, onMerged }: MergeBarProps) {
   )
 }
 
+/** The branch of a task is named after its id and its title; the title is what people know. */
+function shortBranch(name: string): string {
+  return name.replace(/^mxd\/[0-9A-Z]{26}\//, '')
+}
+
 function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean }) {
   const { conflicts, uncommitted, targetBranch } = changes
   return (
@@ -76,7 +81,7 @@ function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean 
         <span className="text-ink-3 text-sm">Nothing to merge</span>
       ) : conflicts.length > 0 ? (
         <State icon={<TriangleAlert size={13} aria-hidden />} look="text-bad">
-          Would conflict with {targetBranch} in {plural(conflicts.length, 'file')}
+          Would conflict with {shortBranch(targetBranch)} in {plural(conflicts.length, 'file')}
         </State>
       ) : (
         <State icon={<CircleCheck size={13} aria-hidden />} look="text-ok">
@@ -130,7 +135,7 @@ function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps
     <Dialog
       isOpen
       onClose={onClose}
-      title={`${words} into ${changes.targetBranch}`}
+      title={`${words} into ${shortBranch(changes.targetBranch)}`}
       about={`${plural(changes.ahead, 'commit')}, ${plural(changes.files.length, 'file')}. Only what you see here is merged: if the branch moves on, nothing is.`}
       actions={
         <>

@@ -10,6 +10,7 @@ import { Composer, type Draft } from './composer.tsx'
 import { SidePanel } from './side-panel.tsx'
 import { runCommand } from './task-commands.ts'
 import { TaskHeader } from './task-header.tsx'
+import { TaskNeeds } from './task-needs.tsx'
 import { Transcript } from './transcript.tsx'
 
 /** A task: what was said and done, what is being said, and the way to say something. */
@@ -67,6 +68,7 @@ function LoadedTask({ task }: { task: TaskView }) {
       <div className="relative flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
           <Transcript session={session} task={task} seq={seq} onEdit={onEdit} />
+          <TaskNeeds task={task} />
           <Composer place={place} task={task} draft={draft} onChange={setDraft} />
         </div>
         {shownPanel ? <SidePanel task={task} session={session} panel={shownPanel} onPanel={onPanel} /> : null}

@@ -1,7 +1,8 @@
 import { displayToolCall, displayToolResult } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
-import { ChevronRight, CircleCheck, CircleDashed, CircleHelp, CircleX, LoaderCircle } from 'lucide-react'
+import { ChevronRight, CircleCheck, CircleDashed, CircleHelp, CircleX, Hourglass, LoaderCircle } from 'lucide-react'
 import { memo, useMemo } from 'react'
+import { titleOf } from '../live/live.ts'
 import { classes } from '../parts/classes.ts'
 import { useFold } from '../parts/fold.ts'
 import { formatDuration } from '../parts/formats.ts'
@@ -15,14 +16,16 @@ type ToolCardProps = {
   state: State
   result: ToolResult | undefined
   activity: TaskView['activity']
+  /** A call of this task waits for a person's leave. */
+  isAsking: boolean
 }
 
 /** A call and its answer on one line; everything else about it when it is opened. */
-export const ToolCard = memo(function ToolCard({ call, seq, state, result, activity }: ToolCardProps) {
+export const ToolCard = memo(function ToolCard({ call, seq, state, result, activity, isAsking }: ToolCardProps) {
   const [isOpen, toggle] = useFold(`${call.taskId}/${seq}`)
-  const asked = useMemo(() => displayToolCall(call, { maxLength: isOpen ? 200_000 : 400 }), [call, isOpen])
+  const asked = useMemo(() => displayToolCall(call, { titleOf, maxLength: isOpen ? 200_000 : 400 }), [call, isOpen])
   const answered = useMemo(
-    () => (result ? displayToolResult(result, call, { maxLength: isOpen ? 200_000 : 400 }) : undefined),
+    () => (result ? displayToolResult(result, call, { titleOf, maxLength: isOpen ? 200_000 : 400 }) : undefined),
     [result, call, isOpen],
   )
   const bodies = result && asked.bodies[0]?.kind === 'command' ? [] : asked.bodies
@@ -45,7 +48,7 @@ export const ToolCard = memo(function ToolCard({ call, seq, state, result, activ
             tone === 'bad' ? 'text-bad' : tone === 'warning' ? 'text-warn' : 'text-ink-3',
           )}
         >
-          {answered ? answered.summary : openWords(state, activity)}
+          {answered ? answered.summary : openWords(state, activity, isAsking)}
         </span>
         {result ? <Took from={call.ts} to={result.ts} /> : null}
         <ChevronRight
@@ -72,9 +75,17 @@ export const ToolCard = memo(function ToolCard({ call, seq, state, result, activ
 })
 
 /** A call without an answer runs only while the agent works; otherwise nobody can say that it does. */
-function openWords(state: State, activity: TaskView['activity']): string {
+function openWords(state: State, activity: TaskView['activity'], isAsking: boolean): string {
   if (state === 'unknown') return 'answer not loaded'
-  return activity === 'working' ? 'running' : 'not answered'
+  if (isAsking) return 'waits for your approval, or runs'
+  return standing[activity] ?? 'not answered'
+}
+
+const standing: Partial<Record<TaskView['activity'], string>> = {
+  starting: 'starting',
+  working: 'running',
+  waiting: 'waiting',
+  blocked: 'waits for you',
 }
 
 function CallMark({ state, activity, tone }: Pick<ToolCardProps, 'state' | 'activity'> & { tone: string }) {
@@ -84,6 +95,8 @@ function CallMark({ state, activity, tone }: Pick<ToolCardProps, 'state' | 'acti
   if (state === 'open')
     return activity === 'working' ? (
       <LoaderCircle size={14} aria-label="Running" className={classes(look, 'animate-spin text-accent')} />
+    ) : activity === 'waiting' ? (
+      <Hourglass size={14} aria-label="Waiting" className={classes(look, 'text-ink-3')} />
     ) : (
       <CircleDashed size={14} aria-label="Not answered" className={classes(look, 'text-warn')} />
     )

@@ -22,6 +22,7 @@ type TranscriptRowProps = {
   session: Session
   view: PagesView
   activity: TaskView['activity']
+  isAsking: boolean
   isMarked: boolean
 }
 
@@ -44,13 +45,15 @@ export function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
   )
 }
 
-function Content({ seq, event, session, view, activity }: Omit<TranscriptRowProps, 'isMarked'>) {
+function Content({ seq, event, session, view, activity, isAsking }: Omit<TranscriptRowProps, 'isMarked'>) {
   if (isEvent(event, 'assistant_text'))
     return <Said text={event.text} provider={event.provider} foldKey={`${event.taskId}/${seq}`} />
   if (isEvent(event, 'tool_call')) {
     const found = findCallState(view, event.callId, seq)
     const result = found.state === 'answered' ? found.result : undefined
-    return <ToolCard call={event} seq={seq} state={found.state} result={result} activity={activity} />
+    return (
+      <ToolCard call={event} seq={seq} state={found.state} result={result} activity={activity} isAsking={isAsking} />
+    )
   }
   if (isEvent(event, 'messages_consumed'))
     return event.messageIds.map((messageId) => (
@@ -109,13 +112,15 @@ const Note = memo(function Note({ event, seq }: { event: AnyEvent; seq: number }
   const shown = displayAnyEvent(event, { maxLength: 200_000 })
   const isMore = shown.bodies.some((body) => body.kind !== 'text' || body.text.trim() !== shown.summary)
   const [isOpen, toggle] = useFold(`note/${event.type}/${seq}`)
-  const isQuiet = shown.tone === 'muted'
+  // What the loop tells the model is rarely of interest to whoever reads along.
+  const tone = event.type === 'notice' ? 'muted' : shown.tone
+  const isQuiet = tone === 'muted'
 
   return (
-    <div className={classes('my-2', !isQuiet && 'rounded-md border px-3 py-2', cards[shown.tone])}>
+    <div className={classes('my-2', !isQuiet && 'rounded-md border px-3 py-2', cards[tone])}>
       <div className={classes('flex items-center gap-2', isQuiet && 'text-ink-3 text-sm')}>
         {isQuiet ? <span aria-hidden className="h-px min-w-4 flex-1 bg-line" /> : null}
-        <span className={classes('shrink-0 font-medium', titles[shown.tone])}>{shown.title}</span>
+        <span className={classes('shrink-0 font-medium', titles[tone])}>{shown.title}</span>
         <span className={classes('min-w-0 truncate', !isQuiet && 'flex-1 text-ink-2')}>{shown.summary}</span>
         {isMore ? (
           <button

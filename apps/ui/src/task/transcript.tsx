@@ -129,6 +129,7 @@ function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
         session={session}
         view={session.view}
         activity={task.activity}
+        isAsking={task.needs.includes('approval')}
         isMarked={isMarked}
       />
     )

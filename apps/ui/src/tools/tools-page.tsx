@@ -49,6 +49,8 @@ function Tools({ task, view }: { task: TaskView; view: ToolsView }) {
   const [isOnlyUnused, setOnlyUnused] = useState(false)
   const all = view.servers.flatMap((server) => server.tools)
   const unused = all.filter(({ calls }) => calls === 0).length
+  // Calls are counted while an agent lives; of one that has ended nobody can say what it never called.
+  const isCounted = task.activity !== 'off'
   const matches = (tool: Tool) =>
     tool.name.toLowerCase().includes(wanted.trim().toLowerCase()) && (!isOnlyUnused || tool.calls === 0)
 
@@ -81,14 +83,16 @@ function Tools({ task, view }: { task: TaskView; view: ToolsView }) {
               {plural(all.length, 'tool')} of {plural(view.servers.length, 'server')}
             </span>
             <span className="flex-1" />
-            <Button
-              size="small"
-              look={isOnlyUnused ? 'primary' : 'plain'}
-              aria-pressed={isOnlyUnused}
-              onClick={() => setOnlyUnused((before) => !before)}
-            >
-              {formatCount(unused)} never called
-            </Button>
+            {isCounted ? (
+              <Button
+                size="small"
+                look={isOnlyUnused ? 'primary' : 'plain'}
+                aria-pressed={isOnlyUnused}
+                onClick={() => setOnlyUnused((before) => !before)}
+              >
+                {formatCount(unused)} not called so far
+              </Button>
+            ) : null}
           </div>
           {view.servers.map((server) => (
             <Server
@@ -273,8 +277,8 @@ function ToolRow({ alias, tool, task }: { alias: string; tool: Tool; task: TaskV
           {tool.description}
         </p>
       </div>
-      <span className={classes('tabular w-20 text-right text-sm', tool.calls === 0 ? 'text-ink-3' : 'text-ink-2')}>
-        {tool.calls === 0 ? 'unused' : plural(tool.calls, 'call')}
+      <span className={classes('tabular w-24 text-right text-sm', tool.calls === 0 ? 'text-ink-3' : 'text-ink-2')}>
+        {tool.calls > 0 ? plural(tool.calls, 'call') : task.activity === 'off' ? '' : 'unused so far'}
       </span>
       <Badge tone={gate.tone} title={gate.means}>
         {gate.label}
