@@ -130,6 +130,8 @@ export const projectOperations: ProjectOperations = {
   getChanges: (ctx, { params, query }) =>
     readTaskChanges(ctx, params.taskId, {
       withHunks: query.hunks === true,
+      ignoreWhitespace: query.ignoreWhitespace === true,
+      ...(query.since !== undefined && { since: query.since }),
       ...(query.path !== undefined && { paths: [query.path] }),
     }),
   mergeTask: (ctx, { params, body }) => mergeTask(ctx, params.taskId, withoutUndefined(body)),
