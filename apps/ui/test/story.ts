@@ -4,7 +4,8 @@ import { builtinTools, loopTools, orchestratorTools } from '@matrix/protocol'
 type Call = NonNullable<Turn['toolCalls']>[number]
 
 /** What a person says to begin. */
-export const goal = 'Make the shop ready for spring. Split it into tasks that can go on side by side, and tell me when all are in.'
+export const goal =
+  'Make the shop ready for spring. Split it into tasks that can go on side by side, and tell me when all are in.'
 
 /** What stands in the repository before anybody works on it. */
 export const shopFiles = {
@@ -29,6 +30,19 @@ test('lines are summed up', () => {
 })
 `,
 }
+
+/** What somebody does to the same line on main, while the agents are at work. */
+export const priceOnMain = `/** What a line of Blossom & Co. costs, in cents. */
+export function priceOf({ cents, count = 1 }) {
+  return cents * count
+}
+`
+
+export const resolvedPrice = `/** What a line of Blossom & Co. costs, in cents. A discount is a share: 0.1 takes ten percent off. */
+export function priceOf({ cents, count = 1, discount = 0 }) {
+  return Math.round(cents * count * (1 - discount))
+}
+`
 
 const waits: Turn = { toolCalls: [{ name: loopTools.yield }] }
 const talk = /passed, cost|failed, cost|The user wrote|task tree changed|Message from task|Matrix was started anew/
@@ -69,14 +83,20 @@ export function shopStory({ thinkMs = 0, typeMs = 0 }: { thinkMs?: number; typeM
   const paced = (conversation: Conversation): Conversation => ({
     otherwise: [{ when: talk, text: 'I wait for the others.', ...waits }],
     ...conversation,
-    turns: conversation.turns.map((turn) => ({ usage, delayMs: thinkMs, chunkSize: 14, chunkDelayMs: typeMs, ...turn })),
+    turns: conversation.turns.map((turn) => ({
+      usage,
+      delayMs: thinkMs,
+      chunkSize: 14,
+      chunkDelayMs: typeMs,
+      ...turn,
+    })),
   })
   return {
     title: 'The shop in spring',
     opening: goal,
     stateless: true,
     asides: [{ when: 'was interrupted before its result', again: true }],
-    conversations: [root, discount, wrapping, currency, stock, hours].map(paced),
+    conversations: [root, discount, wrapping, currency, stock, leaflets, hours].map(paced),
   }
 }
 
@@ -90,7 +110,10 @@ const root: Conversation = {
     },
     {
       capture: Object.fromEntries(
-        branches.map(({ title }, index) => [`t${index}`, { from: 'toolResults', pattern: `Created task (\\w+) "${title}"` }]),
+        branches.map(({ title }, index) => [
+          `t${index}`,
+          { from: 'toolResults', pattern: `Created task (\\w+) "${title}"` },
+        ]),
       ),
       toolCalls: branches.map(({ opening }, index) =>
         call(orchestratorTools.sendMessage, { taskId: `{{t${index}}}`, content: opening }),
@@ -103,6 +126,18 @@ const root: Conversation = {
       toolCalls: [call(orchestratorTools.mergeTask, { taskId: '{{t0}}' })],
     },
     { assert: { toolResults: [/Merged as/] }, text: 'Now the others.', ...waits },
+    {
+      assert: { heard: [/conflict/i] },
+      text: 'Somebody else changed the same line. I bring my branch up to date.',
+      toolCalls: [call(orchestratorTools.updateBranch, {})],
+    },
+    {
+      text: 'Both are wanted: the name of the shop, and the discount.',
+      toolCalls: [call(builtinTools.writeFile, { path: 'src/price.js', content: resolvedPrice })],
+    },
+    { toolCalls: [call(orchestratorTools.commit, { message: 'merge: what happened on main meanwhile' })] },
+    { toolCalls: [passed('The conflict is resolved, and the discount is in.')] },
+    waits,
   ],
 }
 
@@ -222,9 +257,29 @@ const stock: Conversation = {
   turns: [
     {
       text: 'Their list is on the network. I fetch it once to see its form.',
-      toolCalls: [call(builtinTools.bash, { command: 'curl -sS https://supplier.example/stock.csv | head -5', timeout: 20 })],
+      toolCalls: [
+        call(builtinTools.bash, { command: 'curl -sS https://supplier.example/stock.csv | head -5', timeout: 20 }),
+      ],
     },
-    { text: 'Then I write it against the form they describe.', ...waits },
+    {
+      text: 'Then I look at what is here already.',
+      toolCalls: [call(builtinTools.bash, { command: 'ls src && echo $((6 * 7)) files at most' })],
+    },
+    { text: 'I write it against the form they describe, and wait for their list.', ...waits },
+    waits,
+  ],
+}
+
+const leaflets: Conversation = {
+  name: 'leaflets',
+  match: 'leaflet for the window',
+  turns: [
+    { text: 'I see what there is to advertise.', toolCalls: [call(builtinTools.listFiles, { pattern: 'src/**' })] },
+    {
+      toolCalls: [call(builtinTools.writeFile, { path: 'leaflet.md', content: '# Spring at Blossom & Co.\n' })],
+    },
+    { toolCalls: [call(orchestratorTools.commit, { message: 'docs: a leaflet' })] },
+    { toolCalls: [passed('A leaflet for the window.')] },
     waits,
   ],
 }
@@ -233,10 +288,16 @@ const hours: Conversation = {
   name: 'hours',
   match: 'The shop knows when it is open',
   turns: [
-    { text: 'Saturdays differ from the rest of the week, so a table it is.', toolCalls: [call(builtinTools.listFiles, { pattern: 'src/**' })] },
+    {
+      text: 'Saturdays differ from the rest of the week, so a table it is.',
+      toolCalls: [call(builtinTools.listFiles, { pattern: 'src/**' })],
+    },
     {
       toolCalls: [
-        call(loopTools.done, { status: 'failed', summary: 'Nobody wrote down when the shop is open, and I found no place to look.' }),
+        call(loopTools.done, {
+          status: 'failed',
+          summary: 'Nobody wrote down when the shop is open, and I found no place to look.',
+        }),
       ],
     },
     waits,

@@ -32,8 +32,13 @@ export async function runFeed({ signal, onConfig }: FeedOptions): Promise<void> 
     if (isReading || waiting.length === 0) return
     const frames = waiting
     waiting = []
+    const known = useLive.getState().tasks
     showFrames(frames)
-    for (const frame of frames) if (frame.kind === 'config') onConfig(frame.projectId)
+    for (const frame of frames) {
+      if (frame.kind === 'config') onConfig(frame.projectId)
+      // Of a project that is new here, only what changes from now on is told.
+      if (frame.kind === 'project' && !known[frame.project.id]) void readTree(frame.project).catch(onLost)
+    }
     if (frames.length > tooMany) useLive.setState({ health: 'behind' })
     else if (useLive.getState().health === 'behind') useLive.setState({ health: 'live' })
   }
@@ -86,6 +91,12 @@ function showFrames(frames: readonly Frame[]): void {
     else if (frame.kind === 'live') findSession(frame.projectId, frame.taskId)?.takeSignal(frame)
   }
   for (const session of openSessions()) session.publish()
+}
+
+async function readTree(project: ProjectView): Promise<void> {
+  const [id, read] = await readTasks(project)
+  // What was told meanwhile is newer than what was read.
+  useLive.setState(({ tasks }) => ({ tasks: { ...tasks, [id]: { ...read, ...tasks[id] } } }))
 }
 
 async function readWorld(): Promise<World> {

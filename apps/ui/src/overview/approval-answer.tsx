@@ -10,6 +10,7 @@ import { useNow } from '../parts/clock.ts'
 import { CodeBlock } from '../parts/code-block.tsx'
 import { Field } from '../parts/field.tsx'
 import { formatDuration } from '../parts/formats.ts'
+import { splitInput } from './call-input.ts'
 
 type Scope = 'once' | 'task' | 'always'
 type Decision = { decision: 'deny'; reason?: string } | { decision: 'allow'; scope: Scope; inputDigest: string }
@@ -45,7 +46,6 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
 
   return (
     <div className="flex flex-col gap-3">
-      <p>{item.text}</p>
       <div>
         <div className="flex flex-wrap items-center gap-2">
           <Badge tone={approval.sideEffect === 'read' ? 'neutral' : 'warn'}>{approval.sideEffect}</Badge>
@@ -97,14 +97,6 @@ function CallInput({ input }: { input: unknown }) {
       {rest === undefined ? null : <CodeBlock code={JSON.stringify(rest, null, 2)} language="json" />}
     </>
   )
-}
-
-function splitInput(input: unknown): { program?: string; rest?: unknown } {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return { rest: input ?? null }
-  const { command, script, ...rest } = input as Record<string, unknown>
-  const program = command ?? script
-  if (typeof program !== 'string' || (command !== undefined && script !== undefined)) return { rest: input }
-  return { program, ...(Object.keys(rest).length > 0 ? { rest } : {}) }
 }
 
 const soonMs = 86_400_000

@@ -8,6 +8,7 @@ import { Age } from '../parts/figures.tsx'
 import { ApprovalAnswer } from './approval-answer.tsx'
 import { attentionWords } from './attention-order.ts'
 import { BudgetAnswer } from './budget-answer.tsx'
+import { callLine } from './call-input.ts'
 import { ConflictAnswer, FailureAnswer, ReviewAnswer } from './plain-answers.tsx'
 import { QuestionAnswer } from './question-answer.tsx'
 
@@ -56,7 +57,9 @@ export function AttentionCard({ item, isChosen, onChoose }: AttentionCardProps) 
           <Answer item={item} />
         </div>
       ) : (
-        <p className="truncate px-3 pb-2 pl-10 text-ink-2">{item.text}</p>
+        <p className={classes('truncate px-3 pb-2 pl-10 text-ink-2', item.approval && 'font-mono text-sm')}>
+          {item.approval ? callLine(item.approval.input) : item.text}
+        </p>
       )}
     </article>
   )
