@@ -100,7 +100,7 @@ export const projectOperations: ProjectOperations = {
   listProcesses: async (ctx) =>
     [...ctx.processes].map(
       ([id, { taskId, command, startedAt }]): BackgroundProcess => ({
-        id: encodeURIComponent(id),
+        id,
         taskId,
         command,
         startedAt,
@@ -189,7 +189,7 @@ async function tellTaskAbove(ctx: ProjectContext, taskId: string, messageId: str
 }
 
 function processOf(ctx: ProjectContext, processId: string) {
-  const found = ctx.processes.get(decodeURIComponent(processId))
+  const found = ctx.processes.get(processId)
   if (found) return found
   throw new MatrixError('PROCESS_UNKNOWN', 'There is no such background process any more')
 }
