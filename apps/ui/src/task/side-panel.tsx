@@ -133,7 +133,7 @@ function Description({ task }: { task: TaskView }) {
 /** How much of what a model can hold is used; past four fifths it will soon be summed up. */
 function Context({ task }: { task: TaskView }) {
   const { contextTokens, contextWindow, model } = task
-  if (contextTokens === null) return <p className="text-ink-3">The agent has not said anything yet.</p>
+  if (contextTokens === null) return <p className="text-ink-3">Known while an agent runs.</p>
   const words = contextWindow
     ? `${formatTokens(contextTokens)} of ${formatTokens(contextWindow)} tokens`
     : `${formatCount(contextTokens)} tokens`

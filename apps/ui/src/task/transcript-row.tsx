@@ -166,7 +166,7 @@ function RowTools({ seq, event }: { seq: number; event: AnyEvent }) {
     return url.href
   }
   return (
-    <div className="-top-3 absolute right-0 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:hidden">
+    <div className="-top-5 absolute right-0 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:hidden">
       <span className="tabular px-1">
         #{seq}
         {ts ? ` · ${formatMoment(ts)}` : ''}

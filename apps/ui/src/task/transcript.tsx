@@ -194,23 +194,27 @@ type Jump = {
   scrollTo: (index: number, options: { align: 'center' }) => void
 }
 
-/** Goes to the event that was asked for, loading its page first. Answers the key of the row to point out. */
+/** How long a jump holds its place while rows around it turn out higher or lower than expected. */
+const settleMs = 1500
+
+/** Goes to the event that was asked for, loading what is around it first. Answers the key of the row to point out. */
 function useJump({ session, shown, seq, scrollTo }: Jump): string | undefined {
   const [marked, setMarked] = useState<string>()
-  const reached = useRef<number>(undefined)
+  const jump = useRef<{ seq: number; until: number }>(undefined)
   const { pages, view } = session
 
   useLayoutEffect(() => {
-    if (shown.length === 0) return
-    if (seq === undefined || reached.current === seq) return
+    if (shown.length === 0 || seq === undefined) return
+    if (jump.current?.seq === seq && performance.now() > jump.current.until) return
     const page = pages.pageOf(Math.min(seq, view.lastSeq))
-    if (!view.pages.has(page)) {
+    const around = [page - 1, page, page + 1].filter((one) => one >= 0 && one <= pages.pageOf(view.lastSeq))
+    if (around.some((one) => !view.pages.has(one) && !view.failed.has(one))) {
       void pages.show(page, page)
       return
     }
     const items = shown.filter((item): item is Item => item.kind === 'row' || item.kind === 'gap')
     const index = indexOfSeq(items, seq, view.pageSize)
-    reached.current = seq
+    if (jump.current?.seq !== seq) jump.current = { seq, until: performance.now() + settleMs }
     setMarked(items[index]?.key)
     if (index >= 0) scrollTo(index, { align: 'center' })
   }, [shown, seq, pages, view, scrollTo])
