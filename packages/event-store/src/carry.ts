@@ -24,6 +24,7 @@ export function carryEvent(carry: Carry, event: DurableEvent, place: Kept): void
         carry.pending.set(event.message.id, place)
       return
     case 'messages_consumed':
+    case 'messages_withdrawn':
       for (const id of event.messageIds) {
         carry.pending.delete(id)
         carry.consumed.add(id)

@@ -6,7 +6,8 @@ export function findPendingMessages(events: Iterable<DurableEvent>): QueueMessag
   const consumed = new Set<string>()
   for (const event of events) {
     if (event.type === 'message' && !pending.has(event.message.id)) pending.set(event.message.id, event.message)
-    if (event.type === 'messages_consumed') for (const id of event.messageIds) consumed.add(id)
+    if (event.type === 'messages_consumed' || event.type === 'messages_withdrawn')
+      for (const id of event.messageIds) consumed.add(id)
   }
   return [...pending.values()].filter(({ id }) => !consumed.has(id))
 }

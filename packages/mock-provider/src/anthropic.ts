@@ -76,7 +76,7 @@ function readBlocks({ role, blocks, path }: Message): Block[] {
   }))
 }
 
-function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'callId'> {
+function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'callId' | 'toolName'> {
   switch (block.type) {
     case 'text':
       return { kind: 'text', text: text(block.text, `${path}.text`) }
@@ -87,7 +87,12 @@ function readBlock(block: Json, path: string): Pick<Block, 'kind' | 'text' | 'ca
     case 'redacted_thinking':
       return { kind: 'thinking', text: '' }
     case 'tool_use':
-      return { kind: 'tool_call', text: JSON.stringify(block.input), callId: text(block.id, `${path}.tool_use.id`) }
+      return {
+        kind: 'tool_call',
+        text: JSON.stringify(block.input),
+        callId: text(block.id, `${path}.tool_use.id`),
+        toolName: text(block.name, `${path}.tool_use.name`),
+      }
     case 'tool_result':
       return {
         kind: 'tool_result',
@@ -112,16 +117,23 @@ function resultText(content: unknown, path: string): string {
 function checkMessages(messages: Message[]): void {
   if (messages.length === 0) throw new Violation('messages: at least one message is required')
   for (const message of messages) checkContent(message)
-  checkUnique(
-    messages.flatMap(({ blocks }) => idsOf(blocks, 'tool_use', 'id')),
-    () => new Violation('messages: `tool_use` ids must be unique'),
-  )
+  checkCallIds(messages)
   for (const [index, message] of messages.entries()) checkPairing(message, messages[index - 1], messages[index + 1])
   checkDuplicates(messages)
   if (messages.at(-1)?.role === 'assistant')
     throw new Violation(
       'This model does not support assistant message prefill. The conversation must end with a user message.',
     )
+}
+
+function checkCallIds(messages: Message[]): void {
+  const seen = new Set<unknown>()
+  for (const { blocks, path } of messages)
+    for (const [index, { type, id }] of blocks.entries()) {
+      if (type === 'tool_use' && seen.has(id))
+        throw new Violation(`${path}.content.${index}: \`tool_use\` ids must be unique`)
+      if (type === 'tool_use') seen.add(id)
+    }
 }
 
 function checkContent({ role, blocks, path }: Message): void {

@@ -6,6 +6,8 @@ export type Block = {
   kind: 'text' | 'image' | 'tool_call' | 'tool_result' | 'thinking'
   text: string
   callId?: string
+  /** Which tool a call is for. */
+  toolName?: string
   /** As it was sent, without cache marks: what the provider's prompt cache compares. */
   bytes: string
   /** Where in the request it stands, as the API's own errors would say it. */
@@ -32,9 +34,14 @@ export class Violation extends Error {
   override readonly name = 'Violation'
   readonly status: number
   readonly type: string
+  /** Which part of the request OpenAI would name, and its code for what is wrong. */
+  readonly param: string | null
+  readonly code: string | null
 
-  constructor(message: string, options: { status?: number; type?: string } = {}) {
+  constructor(message: string, options: { status?: number; type?: string; param?: string; code?: string } = {}) {
     super(message)
+    this.param = options.param ?? null
+    this.code = options.code ?? null
     this.status = options.status ?? 400
     this.type = options.type ?? 'invalid_request_error'
   }
@@ -44,6 +51,12 @@ export class Violation extends Error {
 export function sinceLastAnswer(request: ApiRequest): Block[] {
   const last = request.blocks.findLastIndex((block) => block.role === 'assistant')
   return request.blocks.slice(last + 1)
+}
+
+/** What an agent is told before it first speaks: the system prompt, and all that was said to it. */
+export function openingText(request: ApiRequest): string {
+  const first = request.blocks.findIndex((block) => block.role === 'assistant')
+  return [request.system, joinText(first < 0 ? request.blocks : request.blocks.slice(0, first))].join('\n')
 }
 
 export function joinText(blocks: Block[]): string {

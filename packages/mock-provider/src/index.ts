@@ -2,5 +2,6 @@ export { type ApiRequest, type Block, type DialectName, Violation } from './api-
 export { checkRequest } from './check-request.ts'
 export type { MockProvider, MockProviderOptions, SeenRequest } from './mock-provider.ts'
 export { openMockProvider } from './mock-provider.ts'
-export { Conversation, Fault, Playbook, parsePlaybook, ReplyPart, ScriptedCall, TextPattern, Turn } from './playbook.ts'
+export { Aside, Conversation, Fault, Playbook, ReplyPart, ScriptedCall, TextPattern, Turn } from './playbook.ts'
+export { parsePlaybook } from './playbook-file.ts'
 export { recordConversation } from './recording.ts'

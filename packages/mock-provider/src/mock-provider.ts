@@ -6,8 +6,10 @@ import { type ApiRequest, Violation } from './api-request.ts'
 import { dialects } from './check-request.ts'
 import { type Dialect, isObject, type Reply } from './dialect.ts'
 import type { Conversation, Fault, Playbook, Turn } from './playbook.ts'
+import { checkPlaybook } from './playbook-file.ts'
 import { countTokens } from './prompt-cache.ts'
-import { openScript, type Script } from './script.ts'
+import { createOrderedCast } from './script.ts'
+import { createStatelessCast } from './stateless-script.ts'
 
 /** A request as it arrived, for tests that look closer than an assertion can. */
 export type SeenRequest = {
@@ -27,8 +29,10 @@ export type MockProvider = {
   requests: SeenRequest[]
   /** What was wrong with the requests so far, in words. */
   problems: string[]
-  /** Scripted turns that nobody asked for yet. */
+  /** How many scripted turns nobody asked for yet. */
   remaining(): number
+  /** The same by conversation, without those that were played to their end. */
+  unplayed(): { name: string; turns: number }[]
   /** Throws `MOCK_FAILED` unless every request was right and every turn was played. */
   verify(): void
   close(): Promise<void>
@@ -41,6 +45,8 @@ export type MockProviderOptions = {
   host?: string
   /** Keep no copy of the requests, for runs that last long. */
   forgetful?: boolean
+  /** Told of every problem as it is found. */
+  onProblem?: (problem: string) => void
 }
 
 const paths: [suffix: string, dialect: Dialect][] = [
@@ -55,7 +61,7 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
   const server = createServer((request, response) => {
     response.on('error', () => {})
     void stage.serve(request, response).catch((error: unknown) => {
-      stage.problems.push(`the mock itself failed: ${String(error)}`)
+      stage.complain(`the mock itself failed: ${String(error)}`)
       response.destroy()
     })
   })
@@ -74,6 +80,7 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
     requests: stage.requests,
     problems: stage.problems,
     remaining: stage.remaining,
+    unplayed: stage.unplayed,
     verify: stage.verify,
     async close() {
       stage.stop()
@@ -83,36 +90,30 @@ export async function openMockProvider(options: MockProviderOptions = {}): Promi
   }
 }
 
-type Stage = Pick<MockProvider, 'play' | 'requests' | 'problems' | 'remaining' | 'verify'> & {
+type Stage = Pick<MockProvider, 'play' | 'requests' | 'problems' | 'remaining' | 'unplayed' | 'verify'> & {
   serve(request: IncomingMessage, response: ServerResponse): Promise<void>
+  complain(problem: string): void
   stop(): void
 }
 
 /** Everything but the listening: which script a request belongs to, and what it gets. */
-function openStage({ playbook, turns, forgetful }: MockProviderOptions): Stage {
-  const scripts: Script[] = []
+function openStage({ playbook, turns, forgetful, onProblem }: MockProviderOptions): Stage {
+  if (playbook) checkPlaybook(playbook)
+  const cast = playbook?.stateless ? createStatelessCast(playbook) : createOrderedCast()
   const requests: SeenRequest[] = []
   const problems: string[] = []
   const closing = new AbortController()
-  let ids = 0
-  const nextId = (prefix: string) => `${prefix}_mock${++ids}`
+
+  function complain(problem: string): void {
+    problems.push(problem)
+    onProblem?.(problem)
+  }
 
   function play(conversation: Conversation | Turn[]): void {
-    const whole = Array.isArray(conversation) ? { turns: conversation } : conversation
-    scripts.push(openScript(whole, whole.name ?? `conversation ${scripts.length + 1}`, nextId))
+    cast.add(Array.isArray(conversation) ? { turns: conversation } : conversation)
   }
   for (const conversation of playbook?.conversations ?? []) play(conversation)
   if (turns) play(turns)
-
-  function findScript(opening: string): Script {
-    const fitting = scripts.filter((script) => script.fits(opening))
-    const script = fitting.find((candidate) => candidate.remaining() > 0) ?? fitting.at(-1)
-    if (!script)
-      throw new Violation(
-        `no conversation fits this request, which opens with ${JSON.stringify(opening.slice(0, 300))}`,
-      )
-    return script
-  }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').replace(/\?.*$/, '')
@@ -129,36 +130,37 @@ function openStage({ playbook, turns, forgetful }: MockProviderOptions): Stage {
     try {
       const parsed = dialect.read(parseBody(body, counting))
       if (counting) return sendJson(response, 200, { input_tokens: countAll(parsed) })
-      const script = findScript(openingOf(parsed, request))
+      const script = cast.find(parsed, apiKeyOf(request))
       seen.conversation = script.name
       const cue = script.cue(parsed)
       if (cue.turn.delayMs) await pause(cue.turn.delayMs, closing.signal)
-      if (cue.kind === 'fault')
-        return await playFault(cue.fault, { response, dialect, reply: cue.reply, stream: parsed.stream })
+      if (cue.fault) return await playFault(cue.fault, { response, dialect, reply: cue.reply, stream: parsed.stream })
       if (!parsed.stream) sendJson(response, 200, dialect.whole(cue.reply))
       else if (!(await sendStream(response, dialect.stream(cue.reply), cue.turn.chunkDelayMs ?? 0, closing.signal)))
         return
-      script.advance(cue.turn)
+      cue.answered()
     } catch (error) {
       if (!(error instanceof Violation)) throw error
-      problems.push(error.message)
+      complain(error.message)
       sendJson(response, error.status, dialect.error(error))
     }
   }
 
+  function unplayed(): { name: string; turns: number }[] {
+    return cast.remaining().filter(({ turns }) => turns > 0)
+  }
+
   function remaining(): number {
-    return scripts.reduce((sum, script) => sum + script.remaining(), 0)
+    return unplayed().reduce((sum, { turns }) => sum + turns, 0)
   }
 
   function verify(): void {
-    const left = scripts
-      .filter((script) => script.remaining() > 0)
-      .map((script) => `${script.name}: ${script.remaining()} scripted turns were never asked for`)
+    const left = unplayed().map(({ name, turns }) => `${name}: ${turns} scripted turns were never asked for`)
     const all = [...problems, ...left]
     if (all.length > 0) throw new MatrixError('MOCK_FAILED', all.join('\n'))
   }
 
-  return { play, requests, problems, remaining, verify, serve, stop: () => closing.abort() }
+  return { play, requests, problems, remaining, unplayed, verify, serve, complain, stop: () => closing.abort() }
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -178,9 +180,8 @@ function parseBody(text: string, counting: boolean): Record<string, unknown> {
   return counting ? { ...body, count: true } : body
 }
 
-function openingOf(parsed: ApiRequest, request: IncomingMessage): string {
-  const key = request.headers['x-api-key'] ?? request.headers.authorization ?? ''
-  return [String(key), parsed.system, parsed.blocks[0]?.text ?? ''].join('\n')
+function apiKeyOf({ headers }: IncomingMessage): string {
+  return String(headers['x-api-key'] ?? headers.authorization ?? '')
 }
 
 function countAll(request: ApiRequest): number {

@@ -1,11 +1,25 @@
-import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
+
+/** Text that `new RegExp` takes. */
+const RegExpSource = z.string().superRefine((source, context) => {
+  try {
+    new RegExp(source)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+  }
+})
 
 /** What a text must contain, or the pattern it must match; `{ regex }` is how a JSON file writes a pattern. */
 export const TextPattern = z.union([
   z.string(),
   z.instanceof(RegExp),
-  z.object({ regex: z.string(), flags: z.string().optional() }),
+  z.strictObject({
+    regex: RegExpSource,
+    flags: z
+      .string()
+      .regex(/^[dimsuv]*$/)
+      .optional(),
+  }),
 ])
 export type TextPattern = z.infer<typeof TextPattern>
 
@@ -15,6 +29,8 @@ export const Assertion = z.strictObject({
   toolResults: z.array(TextPattern).optional(),
   /** Each must be found in what the user side said since the last answer. */
   userText: z.union([TextPattern, z.array(TextPattern)]).optional(),
+  /** Each must be found in what the user side said since the history began, whenever that was. */
+  heard: z.array(TextPattern).optional(),
   system: TextPattern.optional(),
   model: TextPattern.optional(),
   /** Names of tools that must be on offer. */
@@ -28,7 +44,7 @@ export type Assertion = z.infer<typeof Assertion>
 /** Takes the first group of a pattern from a request, for `{{name}}` in this turn and later ones. */
 export const Capture = z.strictObject({
   from: z.enum(['userText', 'toolResults', 'system']),
-  pattern: z.union([z.string(), z.instanceof(RegExp)]),
+  pattern: z.union([RegExpSource, z.instanceof(RegExp)]),
 })
 export type Capture = z.infer<typeof Capture>
 
@@ -105,36 +121,98 @@ export const Turn = z.strictObject({
 })
 export type Turn = z.infer<typeof Turn>
 
+/** An answer to something that has no place of its own in the script. */
+export const Aside = Turn.extend({
+  /** Found in what was said since the last answer, results included. Without it, whatever was said. */
+  when: TextPattern.optional(),
+  /** Makes the calls of the last answer once more, as a model does whose calls were interrupted. */
+  again: z.literal(true).optional(),
+})
+export type Aside = z.infer<typeof Aside>
+
+const asides = {
+  /** Come before the script, whenever their `when` is said. Only in a stateless playbook. */
+  asides: z.array(Aside).optional(),
+  /** Come where the turn that is due expects something else. Only in a stateless playbook. */
+  otherwise: z.array(Aside).optional(),
+}
+
 /** What one agent will hear. The first conversation whose `match` fits an agent's opening words is its own. */
 export const Conversation = z.strictObject({
   name: z.string().optional(),
   /** Found in the system prompt, the first message or the API key. Without it, the conversation is anybody's. */
   match: TextPattern.optional(),
+  /** For an agent that inherits another's history: found where its own begins. Only in a stateless playbook. */
+  forkedAt: TextPattern.optional(),
   turns: z.array(Turn),
+  ...asides,
   /** Start again from the first turn when all have been played, for demos that are never over. */
   repeat: z.boolean().optional(),
 })
 export type Conversation = z.infer<typeof Conversation>
 
-/** A whole story: every agent's conversation. */
-export const Playbook = z.strictObject({
+const PlaybookFields = z.strictObject({
   title: z.string().optional(),
   /** What to type to begin the story, for whoever plays it. */
   opening: z.string().optional(),
+  /**
+   * A request alone decides its answer: which conversation by what the agent was told first, which turn by how many
+   * answers stand in the request. The same request gets the same answer, from any mock, at any time.
+   */
+  stateless: z.boolean().optional(),
+  ...asides,
   conversations: z.array(Conversation),
 })
-export type Playbook = z.infer<typeof Playbook>
 
-/** Reads a playbook from JSON text. */
-export function parsePlaybook(text: string, source = 'playbook'): Playbook {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new MatrixError('PLAYBOOK_INVALID', `${source} is not JSON: ${(cause as Error).message}`, { cause })
-  }
-  const result = Playbook.safeParse(value)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw new MatrixError('PLAYBOOK_INVALID', `${source}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}`)
+/** A whole story: every agent's conversation. */
+export const Playbook = PlaybookFields.superRefine((playbook, context) => {
+  const findings = playbook.stateless
+    ? [...findForgotten(playbook), ...findNamesakes(playbook)]
+    : findStateless(playbook)
+  for (const { path, message } of findings) context.addIssue({ code: 'custom', path, message })
+})
+export type Playbook = z.infer<typeof PlaybookFields>
+
+type Finding = { path: (string | number)[]; message: string }
+
+/** What only a stateless playbook can keep to. */
+function findStateless(playbook: Playbook): Finding[] {
+  const message = 'needs "stateless": true in the playbook'
+  const places = [
+    { fields: playbook, at: [] as (string | number)[] },
+    ...playbook.conversations.map((fields, index) => ({ fields, at: ['conversations', index] })),
+  ]
+  return places.flatMap(({ fields, at }) =>
+    ['asides', 'otherwise', 'forkedAt'].filter((key) => key in fields).map((key) => ({ path: [...at, key], message })),
+  )
+}
+
+/** Answers that leave nothing behind in the next request by which a stateless mock could know that they were given. */
+function findForgotten({ conversations }: Playbook): Finding[] {
+  return conversations.flatMap(({ turns }, conversation) =>
+    turns.flatMap((turn, index) => {
+      const path = ['conversations', conversation, 'turns', index]
+      if (!leavesTrace(turn))
+        return [{ path, message: 'says nothing that the next request would repeat: give it text or a call' }]
+      const before = turns[index - 1]
+      return turn.fresh && !JSON.stringify(before ?? '').includes('{{place}}')
+        ? [{ path, message: 'is fresh, but the turn before it has no {{place}} in its summary to go on from' }]
+        : []
+    }),
+  )
+}
+
+/** A summary names the conversation that goes on after it. */
+function findNamesakes({ conversations }: Playbook): Finding[] {
+  const names = conversations.map(({ name }) => name)
+  return names.flatMap((name, index) =>
+    name !== undefined && names.indexOf(name) < index
+      ? [{ path: ['conversations', index, 'name'], message: `${JSON.stringify(name)} is the name of another one` }]
+      : [],
+  )
+}
+
+function leavesTrace({ text = '', toolCalls = [], parts = [] }: Turn): boolean {
+  if (text.trim() !== '' || toolCalls.length > 0) return true
+  return parts.some((part) => 'toolCall' in part || ('text' in part && part.text.trim() !== ''))
 }

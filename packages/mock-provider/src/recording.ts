@@ -11,7 +11,7 @@ export function recordConversation(
   events: Iterable<DurableEvent>,
   options: { name?: string; match?: string } = {},
 ): Conversation {
-  const turns: Turn[] = []
+  let turns: Turn[] = []
   let text: EventOf<'assistant_text'> | undefined
   let calls: EventOf<'tool_call'>[] = []
   let fresh = false
@@ -19,7 +19,9 @@ export function recordConversation(
   for (const event of events) {
     if (event.type === 'assistant_text') text = event
     if (event.type === 'tool_call') calls.push(event)
-    if (event.type === 'compact_marker' || event.type === 'fork_marker') fresh = true
+    if (event.type === 'compact_marker') fresh = true
+    // What a fork's child inherited was asked by others.
+    if (event.type === 'fork_marker') turns = []
     if (event.type !== 'turn_completed') continue
     if (event.stopReason !== 'failed') {
       turns.push({

@@ -1,2 +1,52 @@
+export {
+  defaultDataDirectory,
+  type NodeOrchestratorOptions,
+  openNodeOrchestrator,
+} from './adapters/node-orchestrator.ts'
+export { nodeWorld } from './adapters/node-world.ts'
+export { findShippedAgents } from './adapters/shipped-agents.ts'
+export {
+  type Config,
+  type ConfigOptions,
+  type ConfigProject,
+  openConfig,
+  type ResolvedConfig,
+  type Settings,
+  type UnapprovedServer,
+} from './config/config.ts'
+export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
+export { openTrust, type Subject, subjectDigest, type Trust, type Trusted } from './config/trust.ts'
+export {
+  type AgentManifest,
+  type CatalogOptions,
+  type FindOptions,
+  type ManifestCatalog,
+  openManifestCatalog,
+  type UnapprovedAgent,
+} from './manifest-catalog.ts'
+export {
+  type Adapters,
+  createModelRoutes,
+  type ModelRoutes,
+  type ModelSettings,
+  openAdapters,
+  type SecretSink,
+} from './model-routes.ts'
 export type { Operations, Orchestrator, Resumed, ServedOperation } from './operations.ts'
+export { type OrchestratorPorts, openOrchestrator } from './orchestrator.ts'
+export {
+  type FindRepository,
+  type FoundRepository,
+  openProjectRegistry,
+  type Project,
+  type ProjectRegistry,
+  type RegistryOptions,
+} from './project-registry.ts'
+export {
+  buildSystemPrompt,
+  formatContext,
+  type MessageContext,
+  prepareAgentMessage,
+  type SystemPromptOptions,
+} from './prompt.ts'
 export type { Files, World } from './world.ts'

@@ -12,8 +12,14 @@ export type Files = {
 /** What everything else in the orchestrator takes from outside. A test or a simulation brings its own. */
 export type World = {
   clock: Clock
+  /** At least 0, below 1. */
+  random(): number
   /** A new ULID. */
   newId(): string
   files: Files
   env(name: string): string | undefined
+}
+
+export function isoNow({ clock }: World): string {
+  return new Date(clock.now()).toISOString()
 }

@@ -47,6 +47,7 @@ export const errors = {
   STORAGE_FAILED: { status: 500, hint: 'Check that the disk works and that Matrix may write to the folder.' },
   STORAGE_NETWORK: { status: 500, hint: 'Move the data directory (MXD_DATA_DIR) to a local disk.' },
   STORAGE_LOCKED: { status: 409, hint: 'Use the Matrix that is running, or stop it first.' },
+  STORAGE_UNSAFE: { status: 500, hint: 'Make sure that only you can read and write what is named.' },
   STORE_CLOSED: { status: 503, hint: 'Open the store again.' },
   TASK_UNKNOWN: { status: 404, hint: 'List the tasks and use an id, or the first 8 or more characters of one.' },
   TASK_AMBIGUOUS: { status: 409, hint: 'Give more characters of the task id.' },
@@ -69,6 +70,7 @@ export const errors = {
   TREE_DAMAGED: { status: 500, hint: 'Rebuild the tree from the sessions; the file is kept beside the new one.' },
   REPOSITORY_UNUSABLE: { status: 422, hint: 'Name a git repository that has at least one commit.' },
   GIT_FAILED: { status: 500, hint: 'Read what git said, put the repository right and try again.' },
+  GIT_MISSING: { status: 424, hint: 'Install git 2.38 or newer, then start again.' },
   GIT_NAME_INVALID: { status: 400, hint: 'Use a name that git check-ref-format accepts.' },
   GIT_IDENTITY_MISSING: {
     status: 409,
@@ -99,15 +101,18 @@ export const errors = {
   CONFIG_INVALID: { status: 422, hint: 'Correct the value that is named.' },
   CONFIG_FORBIDDEN: { status: 403, hint: 'Set it in a layer that may hold it: see matrix config list --show-origin.' },
   AGENT_UNKNOWN: { status: 404, hint: 'Name a manifest that exists, or leave it out to use the default one.' },
+  AGENT_UNAPPROVED: { status: 403, hint: 'Read the manifest, then approve it if you want agents to work by it.' },
   AGENT_BUSY: { status: 409, hint: 'Stop the agent first.' },
   PROVIDER_MISSING: { status: 424, hint: 'Set an API key: matrix config set authGroups.default.anthropicApiKey.' },
   MESSAGE_CONSUMED: { status: 409, hint: 'The agent has read it already: send another one.' },
   QUESTION_UNKNOWN: { status: 404, hint: 'It was answered, or the task has ended: look at what waits now.' },
   APPROVAL_UNKNOWN: { status: 404, hint: 'It was answered or has expired: look at what waits now.' },
+  DEVICE_UNKNOWN: { status: 404, hint: 'List the devices with matrix device list.' },
   ATTENTION_UNKNOWN: { status: 404, hint: 'It has been dealt with: look at what waits now.' },
   PROCESS_UNKNOWN: { status: 404, hint: 'List the processes and use the id of one of them.' },
   REQUEST_INVALID: { status: 400, hint: 'Correct the field that is named and send the request again.' },
   ROUTE_UNKNOWN: { status: 404, hint: 'See /api/docs for what there is.' },
+  REQUEST_NOT_JSON: { status: 415, hint: 'Send the body as application/json.' },
   REQUEST_TOO_LARGE: { status: 413, hint: 'Send less at once.' },
   AUTH_REQUIRED: { status: 401, hint: 'Sign in with an enrolled device; matrix device add enrols one.' },
   AUTH_FAILED: { status: 403, hint: 'Start again; enrol the device anew if that does not help.' },
@@ -122,16 +127,18 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
-/** `code` is for programs, `message` for people, `hint` for what to do next. */
+/** `code` is for programs, `message` for people, `hint` for what to do next; `field` is what was wrong in a request. */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
   readonly code: ErrorCode
   readonly hint: string
+  readonly field: string | undefined
 
-  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: { hint?: string; field?: string; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.hint = options.hint ?? errors[code].hint
+    this.field = options.field
   }
 
   /** What the daemon answers with. */
@@ -139,7 +146,8 @@ export class MatrixError extends Error {
     return errors[this.code].status
   }
 
-  toJSON(): { code: ErrorCode; message: string; hint: string } {
-    return { code: this.code, message: this.message, hint: this.hint }
+  toJSON(): { code: ErrorCode; message: string; hint: string; field?: string } {
+    const { code, message, hint, field } = this
+    return { code, message, hint, ...(field === undefined ? {} : { field }) }
   }
 }

@@ -34,6 +34,8 @@ const budget = { ...stamp, scope: z.enum(['task', 'tree']), costUsd: usd, budget
 export const DurableEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message'), ...stamp, message: QueueMessage }),
   z.object({ type: z.literal('messages_consumed'), ...stamp, messageIds: z.array(z.string()) }),
+  /** Taken back by whoever sent them, before anybody read them. */
+  z.object({ type: z.literal('messages_withdrawn'), ...stamp, messageIds: z.array(z.string()) }),
   /** `provider` holds what only the provider itself can read back, such as signed thinking, exactly as it came. */
   z.object({ type: z.literal('assistant_text'), ...stamp, text: z.string(), provider: z.unknown().optional() }),
   z.object({
@@ -61,7 +63,14 @@ export const DurableEvent = z.discriminatedUnion('type', [
     usage: TokenUsage,
     costUsd: usd,
   }),
-  z.object({ type: z.literal('compact_started'), ...stamp, reason: z.enum(['threshold', 'manual']), tokens: count }),
+  /** An agent that was `idle` before waits again afterwards. */
+  z.object({
+    type: z.literal('compact_started'),
+    ...stamp,
+    reason: z.enum(['threshold', 'manual']),
+    tokens: count,
+    idle: z.boolean().optional(),
+  }),
   z.object({ type: z.literal('summarization_request'), ...stamp, text: z.string() }),
   z.object({ type: z.literal('compact_marker'), ...stamp, checkpoint: z.string() }),
   /** How the conversation starts over. `requests` are the user's own words so far; an `idle` agent goes on waiting. */
@@ -89,6 +98,9 @@ export const DurableEvent = z.discriminatedUnion('type', [
     title: z.string(),
     branch: z.string(),
     worktreePath: z.string(),
+    /** Enough to find its place again if the tree is lost. */
+    parentId: z.string().nullable().optional(),
+    description: z.string().optional(),
   }),
   z.object({
     type: z.literal('clarification_requested'),
@@ -162,6 +174,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
       return false
     case 'message':
     case 'messages_consumed':
+    case 'messages_withdrawn':
     case 'assistant_text':
     case 'tool_call':
     case 'tool_result':

@@ -29,6 +29,7 @@ export const orchestratorTools = {
   sendMessageToProject: wireName('send_message_to_project'),
   forkTaskContext: wireName('fork_task_context'),
   commit: wireName('commit'),
+  updateBranch: wireName('update_branch'),
   getChanges: wireName('get_changes'),
   mergeTask: wireName('merge_task'),
 } as const

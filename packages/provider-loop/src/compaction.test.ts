@@ -124,23 +124,62 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(second.types).toEqual(['agent_idle'])
   })
 
-  test('a compaction that a crash interrupted is done again', async () => {
-    const says = ['Go']
+  test('a compaction that a crash interrupted is finished, and a summary that was written is not paid for twice', async () => {
     const first = await tell({
       dialect,
       queue: createMessageQueue([queueMessage.user({ id: 'm1', text: 'Go' }), queueMessage.compact({ id: 'c1' })]),
       turns: [summary, { fresh: true, ...done }],
     })
-    for (const last of ['summarization_request', 'turn_completed'] as const) {
+    for (const [last, asked] of [
+      ['messages_consumed', true],
+      ['compact_started', true],
+      ['summarization_request', true],
+      ['turn_completed', false],
+    ] as const) {
       const crashed = first.durable.slice(0, first.durable.findIndex((event) => event.type === last) + 1)
       const second = await tell({
         dialect,
-        events: session(says, crashed),
-        turns: [{ ...summary }, { fresh: true, ...done }],
+        events: session(['Go'], crashed),
+        turns: [...(asked ? [{ ...summary }] : []), { fresh: true, ...done }],
       })
 
-      expect(second.result.exitReason).toBe('done_passed')
+      expect(second.result.exitReason, last).toBe('done_passed')
     }
+  })
+
+  test('a message that was stored before a crash in a compaction is stored again with what is heard after it', async () => {
+    const late = queueMessage.user({ id: 'late', text: 'And this?' })
+    const first = await tell({ dialect, says: ['Wait'], turns: [yields] })
+    const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+    const { durable } = await tell({
+      dialect,
+      events: [
+        ...session(['Wait'], first.durable),
+        { type: 'message', ...stamp, message: late },
+        { type: 'compact_started', ...stamp, reason: 'manual', tokens: 1 },
+      ],
+      queue: createMessageQueue([late]),
+      turns: [summary, { fresh: true, assert: { userText: 'And this?' }, ...done }],
+    })
+
+    expect(active(durable)).toContainEqual(expect.objectContaining({ type: 'message', message: late }))
+  })
+
+  test('an idle agent that crashed while it was compacted is idle again afterwards', async () => {
+    const first = await tell({
+      dialect,
+      says: ['Wait'],
+      turns: [{ text: 'I wait.' }, summary],
+      onIdle: (queue, times) => times === 1 && queue.enqueue(queueMessage.compact({ id: 'c1' })),
+    })
+    const crashed = first.durable.slice(
+      0,
+      first.durable.findIndex((event) => event.type === 'compact_marker'),
+    )
+    const second = await tell({ dialect, events: session(['Wait'], crashed) })
+
+    expect(second.types.at(-1)).toBe('agent_idle')
+    expect(second.mock.requests).toHaveLength(0)
   })
 })
 

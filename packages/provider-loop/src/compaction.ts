@@ -21,12 +21,13 @@ export const checkpointSections = [
 
 /** Replaces a conversation that has grown too long, or whose end was asked for, by a summary of itself. */
 export async function* compactWhenFull(run: Run): AsyncGenerator<Event, void> {
-  const wanted = run.compact ?? ((await isFull(run)) ? { reason: 'threshold' as const, idle: false } : undefined)
+  const wanted = run.compact ?? (await wantCompaction(run))
   if (!wanted) return
   run.compact = undefined
-  yield record(run, { type: 'compact_started', reason: wanted.reason, tokens: run.conversation.contextTokens() })
+  const tokens = run.conversation.contextTokens()
+  yield record(run, { type: 'compact_started', reason: wanted.reason, tokens, ...(wanted.idle && { idle: true }) })
 
-  const checkpoint = yield* writeCheckpoint(run)
+  const checkpoint = readCheckpoint(wanted.answer ?? '').checkpoint ?? (yield* writeCheckpoint(run))
   if (run.exit || checkpoint === undefined) return
   const requests = [...run.conversation.requests()]
   const config = run.conversation.config()
@@ -44,6 +45,10 @@ export async function* compactWhenFull(run: Run): AsyncGenerator<Event, void> {
 
 function threshold(run: Run): number {
   return run.contextWindow * (1 - COMPACT_BUFFER_RATIO)
+}
+
+async function wantCompaction(run: Run): Promise<Run['compact']> {
+  return (await isFull(run)) ? { reason: 'threshold', idle: false } : undefined
 }
 
 /** Counts exactly only where the estimate is close enough for it to matter. */
@@ -64,13 +69,20 @@ async function* writeCheckpoint(run: Run): AsyncGenerator<Event, string | undefi
     const answer = yield* takeTurn(run, { quiet: true })
     if (!answer) return undefined
     yield* declineCalls(run, answer)
-    const checkpoint = extractCheckpoint(answer.text)
-    const missing = missingSections(checkpoint)
-    if (checkpoint !== undefined && missing.length === 0) return checkpoint
-    text = `Your summary cannot be used: ${checkpoint === undefined ? 'there is no <summary>…</summary> in it' : `these sections are missing: ${missing.join(', ')}`}. Write the whole of it again, with all seven sections inside <summary> tags, and call no tool.`
+    const { checkpoint, problem } = readCheckpoint(answer.text)
+    if (checkpoint !== undefined) return checkpoint
+    text = `Your summary cannot be used: ${problem}. Write the whole of it again, with all seven sections inside <summary> tags, and call no tool.`
   }
   yield failed(run, 'The model wrote no usable summary, twice.')
   return undefined
+}
+
+/** The checkpoint in an answer, if it can be used, and otherwise what is wrong with it. */
+function readCheckpoint(text: string): { checkpoint?: string; problem?: string } {
+  const checkpoint = extractCheckpoint(text)
+  if (checkpoint === undefined) return { problem: 'there is no <summary>…</summary> in it' }
+  const missing = missingSections(checkpoint)
+  return missing.length > 0 ? { problem: `these sections are missing: ${missing.join(', ')}` } : { checkpoint }
 }
 
 function* declineCalls(run: Run, { calls }: ProviderResponse): Generator<Event> {

@@ -13,6 +13,14 @@ import { currentToolName } from './tool-name-aliases.ts'
 type EventOf<T extends DurableEvent['type']> = Extract<DurableEvent, { type: T }>
 type ToolResult = Pick<EventOf<'tool_result'>, 'content' | 'isError'>
 
+/** An agent that was `idle` when its compaction was asked for waits again afterwards. */
+export type WantedCompaction = {
+  reason: 'manual' | 'threshold'
+  idle: boolean
+  /** What the model wrote last when it was asked for the summary. */
+  answer?: string
+}
+
 /** A conversation with a model, as a fold over the events of its session: live and replayed are the same code. */
 export type Conversation = {
   apply(event: DurableEvent): void
@@ -34,8 +42,8 @@ export type Conversation = {
   knows(messageId: string): boolean
   /** Whether the message is already part of the conversation. */
   hasConsumed(messageId: string): boolean
-  /** A compaction that was started and came to no end. */
-  unfinishedCompaction(): EventOf<'compact_started'> | undefined
+  /** A compaction that was asked for or started, and came to no end. */
+  unfinishedCompaction(): WantedCompaction | undefined
 }
 
 export const interruptedText =
@@ -53,8 +61,8 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   let parts: UserPart[] = []
   let requests: string[] = []
   let config: EventOf<'session_config'> | undefined
-  let compacting: EventOf<'compact_started'> | undefined
-  let userEnd = 0
+  let compacting: WantedCompaction | undefined
+  let userCount = 0
   let unanswered = false
   let tokens = 0
 
@@ -84,10 +92,11 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     const finished = turn
     turn = undefined
     if (!finished) return
+    if (compacting) compacting.answer = finished.text
     const written = callbacks.addAssistantMessage(finished)
     if (written.length === 0) return
     for (const message of openMessages()) history.append(message)
-    userEnd = Math.max(0, history.size() - 1)
+    userCount = history.count()
     for (const message of written) history.append(message)
     calls = finished.calls
     results = new Map()
@@ -123,6 +132,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
       if (!message) continue
       inbox.delete(id)
       consumed.add(id)
+      if (message.source === 'compact') compacting ??= { reason: 'manual', idle: false }
       if (message.source === 'user') requests.push(message.text)
       hear(formatMessage(message))
     }
@@ -130,12 +140,13 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
 
   function startOver(): void {
     history.clear()
+    known.clear()
     compacting = undefined
     turn = undefined
     calls = []
     results = new Map()
     parts = []
-    userEnd = 0
+    userCount = 0
     tokens = 0
     unanswered = false
   }
@@ -183,7 +194,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
         say(event.text)
         break
       case 'compact_started':
-        compacting = event
+        compacting = { reason: event.reason, idle: event.idle ?? false }
         break
       case 'compact_marker':
         startOver()
@@ -210,7 +221,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     messages() {
       return {
         closed: history.bytes(),
-        userEnd,
+        userEnd: history.endOf(userCount),
         open: openMessages()
           .map((message) => JSON.stringify(message))
           .join(','),

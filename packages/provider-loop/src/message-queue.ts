@@ -14,6 +14,8 @@ export type MessageQueue = {
    * closed or the signal fires. Takes nothing.
    */
   wait(signal?: AbortSignal, accept?: (message: QueueMessage) => boolean): Promise<boolean>
+  /** Takes one message back that nobody has taken yet; `false` when it is too late. */
+  withdraw(messageId: string): boolean
   close(): void
   readonly size: number
   readonly closed: boolean
@@ -60,6 +62,11 @@ export function createMessageQueue(messages: Iterable<QueueMessage> = []): Messa
         signal?.addEventListener('abort', check)
         check()
       })
+    },
+    withdraw(messageId) {
+      const before = pending.length
+      pending = pending.filter(({ id }) => id !== messageId)
+      return pending.length < before
     },
     close() {
       closed = true

@@ -62,6 +62,31 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(result).toMatchObject({ exitReason: 'done_passed', turns: 2 })
   })
 
+  test('an agent that was killed after its last word ends without a model call, unless somebody spoke since', async () => {
+    const first = await tell({ dialect, says: ['Go'], turns: [done] })
+    const events = session(['Go'], first.durable)
+    const resumed = await tell({ dialect, events })
+    const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+    const noted = {
+      type: 'orchestration_completed' as const,
+      exitReason: 'done_passed' as const,
+      output: '',
+      costUsd: 0,
+      turns: 1,
+    }
+    const begunAgain = await tell({ dialect, events: [...events, { ...noted, ...stamp }], turns: [{ text: 'Yes?' }] })
+    const spokenTo = await tell({
+      dialect,
+      events,
+      queue: createMessageQueue([queueMessage.user({ id: 'more', text: 'One more thing' })]),
+      turns: [{ assert: { userText: 'One more thing' }, text: 'Gladly.' }],
+    })
+
+    expect(resumed.result).toEqual({ exitReason: 'done_passed', output: 'All done.', costUsd: 0, turns: 0 })
+    expect(begunAgain.result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
+    expect(spokenTo.result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
+  })
+
   test('a message that arrives while tools run is heard before the next turn', async () => {
     const queue = createMessageQueue()
     const interrupting: ToolDefinition = {

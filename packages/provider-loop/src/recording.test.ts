@@ -1,5 +1,5 @@
 import { openMockProvider, parsePlaybook, recordConversation, type Turn } from '@matrix/mock-provider'
-import { queueMessage } from '@matrix/protocol'
+import { type DurableEvent, queueMessage } from '@matrix/protocol'
 import { expect, test } from 'vitest'
 import { dialects, done, echo, echoes, tell } from '../test/story.ts'
 import { checkpointSections } from './compaction.ts'
@@ -41,4 +41,17 @@ test.each(dialects)('a session recorded through %s replays to the same requests,
       onIdle: () => queue.enqueue(queueMessage.user({ id: 'm2', text: 'Finish' })),
     })
   }
+})
+
+test("the recording of a fork's child holds what the child asked for, and nothing that it inherited", () => {
+  const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  const says = (text: string): DurableEvent[] => [
+    { type: 'assistant_text', ...stamp, text },
+    { type: 'turn_completed', ...stamp, model: 'm', stopReason: 'end_turn', usage, costUsd: 0 },
+  ]
+  const marker = { sourceTaskId: 't0', title: 'Child', description: '', worktreePath: null }
+  const events = [...says('Parent.'), { type: 'fork_marker' as const, ...stamp, ...marker }, ...says('Child.')]
+
+  expect(recordConversation(events).turns.map((turn) => turn.parts)).toEqual([[{ text: 'Child.' }]])
 })

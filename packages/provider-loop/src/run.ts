@@ -1,6 +1,6 @@
 import type { DurableEvent, Event, ToolSpec } from '@matrix/protocol'
 import { type BudgetPort, createBudget } from './budget.ts'
-import { type Conversation, openConversation } from './conversation.ts'
+import { type Conversation, openConversation, type WantedCompaction } from './conversation.ts'
 import { defaultRetry, type RetryPolicy } from './failure.ts'
 import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts'
 import type { MessageQueue } from './message-queue.ts'
@@ -62,8 +62,8 @@ export type Run = {
   contextWindow: number
 
   breaker: LoopBreaker
-  /** A compaction that was asked for; an agent that was `idle` then waits again afterwards. */
-  compact: { reason: 'manual' | 'threshold'; idle: boolean } | undefined
+  /** A compaction that is the next thing to do. */
+  compact: WantedCompaction | undefined
   /** The loop breaker has stopped the agent; only somebody else's words let it go on. */
   stuck: boolean
   /** Messages that were stored before this part of the session began have to be stored in it again. */

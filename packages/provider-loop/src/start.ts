@@ -3,6 +3,7 @@ import { interruptedText } from './conversation.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import { type AgentRequest, applyEvent, openRun, type Route, type Run, record, takeRoute } from './run.ts'
+import { readDone } from './tools.ts'
 import { takeMessages } from './waiting.ts'
 
 type SessionConfig = Extract<DurableEvent, { type: 'session_config' }>
@@ -26,10 +27,23 @@ export async function* startRun(
 
   yield* dropPartialTurn(run)
   yield* closeOrphans(run)
-  const unfinished = run.conversation.unfinishedCompaction()
-  if (unfinished) run.compact = { reason: unfinished.reason, idle: false }
+  run.compact = run.conversation.unfinishedCompaction()
+  // Killed between its last word and its end, an agent to whom nobody has said anything since is simply ended.
+  if (queue.size === 0) run.exit = findEnd(events)
   if (run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
   return run
+}
+
+/** How a session ended, if the last thing in it is a `done` that was heard, and nobody has said or noted anything since. */
+function findEnd(events: DurableEvent[]): Run['exit'] {
+  const last = events.findLastIndex((event) => event.type === 'turn_completed')
+  const after = events.slice(last + 1)
+  if (after.some(({ type }) => type !== 'tool_result' && type !== 'budget_warning')) return undefined
+  const heard = after.flatMap((event) => (event.type === 'tool_result' && !event.isError ? [event.callId] : []))
+  const done = events.findLast((event) => event.type === 'tool_call' && event.name === loopTools.done)
+  if (done?.type !== 'tool_call' || !heard.includes(done.callId)) return undefined
+  const end = readDone(done.input as Record<string, unknown>)
+  return end && { exitReason: end.exitReason, output: end.output }
 }
 
 /** The session's own model, as long as it can still be reached. */

@@ -2,9 +2,9 @@ import { loopTools, type ToolContent, type ToolSpec } from '@matrix/protocol'
 import { currentToolName } from './tool-name-aliases.ts'
 
 /** What a tool asks of the loop beside its answer: to wait for messages, or to end the agent. */
-export type LoopControl =
-  | { kind: 'wait'; question?: { question: string; options?: string[] } }
-  | { kind: 'exit'; exitReason: 'done_passed' | 'done_failed'; output: string }
+export type LoopControl = { kind: 'wait'; question?: { question: string; options?: string[] } } | Exit
+
+type Exit = { kind: 'exit'; exitReason: 'done_passed' | 'done_failed'; output: string }
 
 export type ToolExecResult = { content: ToolContent[]; isError: boolean; control?: LoopControl }
 
@@ -70,13 +70,16 @@ export function createLoopTools(): ToolDefinition[] {
   ]
 }
 
-function finish({ status, summary }: Record<string, unknown>): ToolExecResult {
-  if ((status !== 'passed' && status !== 'failed') || typeof summary !== 'string')
-    return textResult('done needs "status" ("passed" or "failed") and "summary" (text). The task is not ended.', true)
-  return {
-    ...textResult('The task is ended.'),
-    control: { kind: 'exit', exitReason: `done_${status}`, output: summary },
-  }
+function finish(input: Record<string, unknown>): ToolExecResult {
+  const control = readDone(input)
+  if (control) return { ...textResult('The task is ended.'), control }
+  return textResult('done needs "status" ("passed" or "failed") and "summary" (text). The task is not ended.', true)
+}
+
+/** What a call of `done` asks for, if it is written as it should be. */
+export function readDone({ status, summary }: Record<string, unknown>): Exit | undefined {
+  if ((status !== 'passed' && status !== 'failed') || typeof summary !== 'string') return undefined
+  return { kind: 'exit', exitReason: `done_${status}`, output: summary }
 }
 
 function ask({ question, options }: Record<string, unknown>): ToolExecResult {

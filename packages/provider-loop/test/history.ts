@@ -84,7 +84,7 @@ function writeHistory(happenings: Happening[], dialect: Dialect): Step[] {
         break
       case 'turn':
         // A model is only ever asked when something is unanswered.
-        if (isTurnEnd(steps.at(-1))) steps.push({ type: 'notice', ...stamp, text: `Go on ${id}` })
+        if (!isHeard(steps)) steps.push({ type: 'notice', ...stamp, text: `Go on ${id}` })
         steps.push(...takeAll(pending), 'request', ...turnEvents(item, id, dialect), ...resultEvents(item, id))
         break
       case 'notice':
@@ -119,8 +119,11 @@ function writeHistory(happenings: Happening[], dialect: Dialect): Step[] {
   return [...steps, ...takeAll(pending), 'request']
 }
 
-function isTurnEnd(step: Step | undefined): boolean {
-  return step === 'request' || step?.type === 'turn_completed'
+/** Whether something was certainly said since the last answer. */
+function isHeard(steps: Step[]): boolean {
+  const last = steps.findLastIndex((step) => step !== 'request' && step.type === 'turn_completed')
+  const saying = ['notice', 'compacted_resume', 'fork_marker', 'tool_result']
+  return steps.slice(last + 1).some((step) => step !== 'request' && saying.includes(step.type))
 }
 
 function consumedMessage(id: string, text: string, image = false): DurableEvent {

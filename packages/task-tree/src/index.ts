@@ -34,6 +34,7 @@ export {
 export { createTree, openTree, type Plan, rebuildTree, type TaskTree, type TreeOptions } from './task-tree.ts'
 export type { Notice, TreeChange } from './tree.ts'
 export type { TreeView } from './tree-view.ts'
+export type { CommitOptions, Committed, UpdateOptions } from './worktree-commit.ts'
 export type { CreateOptions, Worktree } from './worktree-creation.ts'
 export type { Removed, RemoveOptions } from './worktree-removal.ts'
 export {

@@ -42,10 +42,7 @@ const namespace = 'refs/mxd/snapshots'
 
 /** Saves what is tracked or new and not ignored. Touches no branch, no HEAD and no index but its own. */
 export async function takeSnapshot(disk: Disk, repository: Repository, source: SnapshotSource): Promise<Survey> {
-  const head = await readHead(disk, repository, source.admin)
-  await startIndex(repository, source, head.commit)
-  const nested = await fillIndex(disk, repository, source)
-  const tree = checkOid(await read(repository, source, ['write-tree']))
+  const { head, tree, nested } = await writeFiles(disk, repository, source)
   const forgotten = source.withForgotten ? await forgottenCommits(disk, repository, source.admin, head.commit) : []
 
   const isClean = head.commit !== undefined && tree === (await treeOf(repository, head.commit))
@@ -54,6 +51,20 @@ export async function takeSnapshot(disk: Disk, repository: Repository, source: S
   if (isOnBranch && alsoKeep.length === 0) return { snapshot: undefined, nested }
   const parents = [...(head.commit ? [head.commit] : []), ...forgotten, ...alsoKeep]
   return { snapshot: await save(repository, source, tree, parents, head), nested }
+}
+
+type FilesSource = Pick<SnapshotSource, 'workTree' | 'admin' | 'indexFile'>
+
+/** Everything in a worktree that is tracked or new and not ignored, as a tree of git's, and in an index of our own. */
+export async function writeFiles(
+  disk: Disk,
+  repository: Repository,
+  source: FilesSource,
+): Promise<{ head: Head; tree: string; nested: string[] }> {
+  const head = await readHead(disk, repository, source.admin)
+  await startIndex(repository, source, head.commit)
+  const nested = await fillIndex(disk, repository, source)
+  return { head, nested, tree: checkOid(await read(repository, source, ['write-tree'])) }
 }
 
 /** Keeps commits where there are no files to keep, because the worktree itself is gone. */
@@ -101,12 +112,10 @@ export async function dropSnapshot(repository: Repository, name: string): Promis
   await repository.refs(['update-ref', '--stdin'], { input: `delete ${refOf(taskId, name)} ${commit}\n` })
 }
 
+type Head = { branch: string | null; commit: string | undefined }
+
 /** What HEAD of a worktree says. The file is read as text: the folder it lies in may have been rewritten to lead elsewhere. */
-export async function readHead(
-  disk: Disk,
-  repository: Repository,
-  admin: string,
-): Promise<{ branch: string | null; commit: string | undefined }> {
+export async function readHead(disk: Disk, repository: Repository, admin: string): Promise<Head> {
   const text = await readText(disk, join(admin, 'HEAD'))
   const branch = /^ref: refs\/heads\/(.+)$/.exec(text)?.[1] ?? null
   const isDetached = /^[0-9a-f]{40,64}$/.test(text)
@@ -133,11 +142,11 @@ function parseSnapshot(ref: string, commit: string, message: string): Snapshot |
   }
 }
 
-async function read(repository: Repository, source: SnapshotSource, args: string[]): Promise<string> {
+async function read(repository: Repository, source: FilesSource, args: string[]): Promise<string> {
   return (await onFiles(repository, source, args)).text()
 }
 
-function onFiles(repository: Repository, source: SnapshotSource, args: string[], input?: Uint8Array) {
+function onFiles(repository: Repository, source: FilesSource, args: string[], input?: Uint8Array) {
   return repository.files(args, {
     workTree: source.workTree,
     env: { GIT_INDEX_FILE: source.indexFile },
@@ -149,7 +158,7 @@ function onFiles(repository: Repository, source: SnapshotSource, args: string[],
 
 // The worktree's own index knows which files are unchanged, which saves reading them all. But it may also have been told
 // to look away from some (assume-unchanged, skip-worktree), or be damaged; then every file is read.
-async function startIndex(repository: Repository, source: SnapshotSource, head: string | undefined): Promise<void> {
+async function startIndex(repository: Repository, source: FilesSource, head: string | undefined): Promise<void> {
   const copied = await copyFile(join(source.admin, 'index'), source.indexFile).then(
     () => true,
     () => false,
@@ -163,7 +172,7 @@ async function startIndex(repository: Repository, source: SnapshotSource, head: 
   )
 }
 
-async function looksAtEverything(repository: Repository, source: SnapshotSource): Promise<boolean> {
+async function looksAtEverything(repository: Repository, source: FilesSource): Promise<boolean> {
   try {
     const { text } = await onFiles(repository, source, ['ls-files', '-v', '-z'])
     return !/(^|\0)([a-z]|S) /.test(text())
@@ -173,7 +182,7 @@ async function looksAtEverything(repository: Repository, source: SnapshotSource)
 }
 
 /** Answers with the repositories inside the worktree: their content belongs to them and is in no snapshot. */
-async function fillIndex(disk: Disk, repository: Repository, source: SnapshotSource): Promise<string[]> {
+async function fillIndex(disk: Disk, repository: Repository, source: FilesSource): Promise<string[]> {
   const others = await listOthers(repository, source)
   const nested = others.filter((path) => path.at(-1) === slash)
   const paths = [...(await listChanged(repository, source)), ...others.filter((path) => path.at(-1) !== slash)]
@@ -182,17 +191,17 @@ async function fillIndex(disk: Disk, repository: Repository, source: SnapshotSou
   return [...nested.map((path) => path.toString('utf8')), ...(await populatedSubmodules(disk, repository, source))]
 }
 
-async function listChanged(repository: Repository, source: SnapshotSource): Promise<Buffer[]> {
+async function listChanged(repository: Repository, source: FilesSource): Promise<Buffer[]> {
   const args = ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']
   return splitAtNul((await onFiles(repository, source, args)).stdout)
 }
 
-async function listOthers(repository: Repository, source: SnapshotSource): Promise<Buffer[]> {
+async function listOthers(repository: Repository, source: FilesSource): Promise<Buffer[]> {
   const rules = [...repository.excludes.map((file) => `--exclude-from=${file}`), '--exclude-per-directory=.gitignore']
   return splitAtNul((await onFiles(repository, source, ['ls-files', '--others', '-z', ...rules])).stdout)
 }
 
-async function populatedSubmodules(disk: Disk, repository: Repository, source: SnapshotSource): Promise<string[]> {
+async function populatedSubmodules(disk: Disk, repository: Repository, source: FilesSource): Promise<string[]> {
   const { stdout } = await onFiles(repository, source, ['ls-files', '--stage', '-z'])
   const links = splitAtNul(stdout).filter((line) => line.subarray(0, 7).toString('latin1') === '160000 ')
   const paths = links.map((line) => line.subarray(line.indexOf('\t') + 1).toString('utf8'))
@@ -240,7 +249,7 @@ async function save(
   { taskId, reason, name, takenAt }: Pick<SnapshotSource, 'taskId' | 'reason' | 'name' | 'takenAt'>,
   tree: string,
   parents: string[],
-  head: { branch: string | null; commit: string | undefined },
+  head: Head,
 ): Promise<Snapshot> {
   const description = { taskId, reason, branch: head.branch, head: head.commit ?? null, takenAt }
   const commit = await commitTree(repository, tree, [...new Set(parents)], description)

@@ -15,6 +15,8 @@ import type { TreeView } from './tree-view.ts'
 export type Editor = { editedBy: EditedBy }
 
 export type TaskInput = {
+  /** Chosen by whoever must be able to ask again without making a second one. */
+  id?: string
   title: string
   description?: string
   folder?: true
@@ -22,6 +24,7 @@ export type TaskInput = {
   budgetUsd?: number
   persistent?: Persistence
   color?: string
+  agent?: string
   /** Place among its siblings; last when left out. */
   at?: number
 }
@@ -209,9 +212,10 @@ function noticeOf(tree: TaskTree, view: TreeView, task: TaskNode, verb: string):
 
 function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: EditedBy): TaskNode {
   const at = tree.now()
-  const { title, description = '', folder, budgetUsd, persistent = false, color, status = 'pending' } = input
+  const { id = tree.newId(), title, description = '', folder, budgetUsd, persistent = false, color, agent } = input
+  const { status = 'pending' } = input
   return checked({
-    id: tree.newId(),
+    id,
     title: title.trim(),
     description,
     status: folder ? 'draft' : status,
@@ -227,6 +231,7 @@ function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: E
     ...(folder && { folder }),
     ...(budgetUsd !== undefined && { budgetUsd }),
     ...(color !== undefined && { color }),
+    ...(agent !== undefined && { agent }),
   })
 }
 

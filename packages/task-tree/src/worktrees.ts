@@ -14,6 +14,14 @@ import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
 import { openPlaces, openShared, openTurns } from './turns.ts'
 import {
+  type CommitOptions,
+  type Committed,
+  commitWorktree,
+  listUncommitted,
+  type UpdateOptions,
+  updateWorktree,
+} from './worktree-commit.ts'
+import {
   type CreateOptions,
   createWorktree,
   removeAdmin,
@@ -59,6 +67,12 @@ export type Worktrees = {
   list(): Promise<ListedWorktree[]>
   /** Saves everything that is not ignored; answers with nothing when the branch holds it all already. */
   snapshot(taskId: string, reason: string): Promise<Snapshot | undefined>
+  /** Commits everything that is not ignored, on the branch of the task and in the user's name. */
+  commit(options: CommitOptions): Promise<Committed>
+  /** Files that differ from the last commit of the branch, ignored ones aside. */
+  uncommitted(taskId: string): Promise<string[]>
+  /** Merges another branch into that of the task, in its worktree. Conflicts stay there with markers, for the next commit to settle. */
+  update(options: UpdateOptions): Promise<MergeResult>
   remove(options: RemoveOptions): Promise<Removed>
   snapshots(taskId?: string): Promise<Snapshot[]>
   /** What a snapshot holds beyond the commit it was taken on. */
@@ -118,6 +132,9 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     find: (taskId) => forTask(taskId, () => findReady(work, taskId)),
     list: () => listWorktrees(work),
     snapshot: (taskId, reason) => forTask(taskId, () => snapshotReady(work, taskId, reason)),
+    commit: (commit) => forTask(commit.taskId, () => commitWorktree(work, commit)),
+    uncommitted: (taskId) => forTask(taskId, () => listUncommitted(work, taskId)),
+    update: (update) => inTurn('merge', () => forTask(update.taskId, () => updateWorktree(work, update, merging))),
     remove: (remove) =>
       forTask(remove.taskId, async () => {
         await recoverTask(work, remove.taskId)

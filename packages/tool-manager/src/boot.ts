@@ -67,6 +67,8 @@ export type Tools = {
   report(event: CallEvent): void
   /** What the model is told: the manifest's words and the agreed schemas. Waits only for servers without a lock. */
   specs(options?: { waitMs?: number }): Promise<ToolSpec[]>
+  /** Whether a server runs for this agent at the moment. */
+  isRunning(alias: string): boolean
   /** Starts every server, side by side, and says of each whether it is what the manifest says. */
   connectAll(): Promise<ServerReport[]>
   /** Ends what runs for this agent, until it calls again. */
@@ -123,6 +125,7 @@ export function bootTools(options: BootOptions): Tools {
       const discovered = await discover(needed, serverOf, waitMs)
       return callable.map((tool) => specOf(tool, lockedServer(lock, tool.server), discovered))
     },
+    isRunning: (alias) => leases.get(alias)?.server.isRunning() ?? false,
     connectAll: () => Promise.all(manifest.servers.map(({ alias }) => report(alias, serverOf(alias)))),
     async park() {
       await Promise.all([...leases.values()].map(({ server }) => server.park()))

@@ -6,7 +6,7 @@ export type { BuiltinTool } from './builtin/builtin-tool.ts'
 export { findRipgrep } from './builtin/ripgrep.ts'
 export { builtinServerTools, type ServeToolsOptions, serveTools } from './builtin/serve-tools.ts'
 export { getServerFile } from './builtin/server-file.ts'
-export type { CallTarget } from './call-target.ts'
+export { type CallTarget, noTarget } from './call-target.ts'
 export type { CallProgress } from './connection.ts'
 export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
 export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
@@ -36,6 +36,7 @@ export {
   type PoolEvent,
   type ServerPool,
   type ServerUse,
+  type Surroundings,
 } from './server-pool.ts'
 export type { Spill, ToolResult } from './tool-result.ts'
 export { checkServer, driftError, type Verification } from './verification.ts'

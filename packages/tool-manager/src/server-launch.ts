@@ -27,6 +27,8 @@ export type ServerLaunch = {
   /** The same for a lock: the entry relative to its package, references unresolved. */
   locked: { command: string; args: string[] }
   package: LockedPackage
+  /** Matrix's own tools. */
+  isBuiltin?: true
   /** The manifest has a placeholder where the digest belongs, so that the bytes are anybody's. */
   isPlaceholder: boolean
 }
@@ -101,6 +103,7 @@ async function launchBuiltin(server: StdioServer, options: Options): Promise<Ser
     programs: policy.programs,
     locked: { command, args: [...args] },
     package: { ecosystem: 'file', name: basename(file), version, digest },
+    isBuiltin: true,
     isPlaceholder: options.isPlaceholder,
   }
 }

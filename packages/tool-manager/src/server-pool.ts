@@ -7,9 +7,10 @@ import {
   type StdioServer,
   type ToolSurface,
 } from '@matrix/manifest'
+import type { MatrixError } from '@matrix/protocol'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { boundedFetch } from './bounded-fetch.ts'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, type Era, findOtherEra } from './connection.ts'
 import { type Lookup, resolveCredentials } from './credential.ts'
 import { type ManagedServer, openManagedServer, type ServerEvent } from './managed-server.ts'
 import type { PackageProgress, PackageStore } from './package-store.ts'
@@ -30,10 +31,14 @@ export type ServerPoolOptions = {
   bootstrap?: boolean | undefined
   /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
   lockFiles?: LockFiles | undefined
+  /** What Matrix's own tools can also read in a worktree, and see in their environment: git's side of it. */
+  surroundings?: ((worktree: string) => Promise<Surroundings>) | undefined
   connectTimeoutMs?: number | undefined
   idleMs?: number | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
 }
+
+export type Surroundings = { readable: readonly string[]; env: Readonly<Record<string, string>> }
 
 export type PoolEvent =
   | ServerEvent
@@ -78,6 +83,8 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
   const { connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS, idleMs = IDLE_MS, redactor = openRedactor() } = options
   const onEvent = redacting(redactor, options.onEvent)
   const entries = new Map<string, { server: ManagedServer; leases: number }>()
+  // Programs that were found to speak the older protocol; asking them again would only cost time.
+  const older = new Set<string>()
 
   return {
     redactor,
@@ -149,17 +156,37 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       onProgress: (progress) => onEvent({ type: 'package_progress', alias, progress }),
     })
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
-    const transport = programTransport(() => options.sandbox.spawn(boxLaunch(launch, assignments, use)))
-    const connection = await connect({
-      alias,
-      transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
-      // Asking first which era a program speaks would start it twice.
-      mode: 'legacy',
-      timeoutMs,
-      onListChanged,
-      lastWords: () => redactor.text(transport.lastWords()),
-    })
+    const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
+    const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
+    const connection = await connectProgram(alias, box, onListChanged)
     return { connection, launch }
+  }
+
+  /**
+   * Asks in place which era the program speaks, so that it starts once; only one that ends when asked, or is too slow to answer, starts again.
+   * A lock does not hold the answer: to ask costs one message, and what the server then lists is verified in either era.
+   */
+  async function connectProgram(alias: string, box: BoxLaunch, onListChanged: () => void): Promise<Connection> {
+    const key = digestValue([box.program, box.args])
+    const deadline = performance.now() + timeoutMs
+    const start = (mode: 'auto' | Era) => {
+      const transport = programTransport(() => options.sandbox.spawn(box))
+      return connect({
+        alias,
+        transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
+        mode,
+        timeoutMs: Math.max(1, Math.round(deadline - performance.now())),
+        onListChanged,
+        lastWords: () => redactor.text(transport.lastWords()),
+      })
+    }
+    const connection = await start(older.has(key) ? 'legacy' : 'auto').catch((error: MatrixError) => {
+      const era = findOtherEra(error)
+      if (!era) throw error
+      return start(era)
+    })
+    if (connection.era === 'legacy') older.add(key)
+    return connection
   }
 
   function connectEndpoint(server: HttpServer, onListChanged: () => void): Promise<Connection> {
@@ -184,13 +211,20 @@ function boxLaunch(
   launch: ServerLaunch,
   env: Record<string, string>,
   { sideEffects, worktree, hosts }: ServerUse,
+  alsoReadable: readonly string[] = [],
 ): BoxLaunch {
   const place = (text: string) => placeWorkspace(text, worktree)
   return {
     program: launch.program,
     args: launch.args.map(place),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)])),
-    policy: { sideEffects, worktree, hosts, readable: launch.readable, programs: launch.programs },
+    policy: {
+      sideEffects,
+      worktree,
+      hosts,
+      readable: [...launch.readable, ...alsoReadable],
+      programs: launch.programs,
+    },
   }
 }
 

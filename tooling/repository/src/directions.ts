@@ -15,9 +15,11 @@ const mayUse: Record<string, string[]> = {
   'event-store': ['protocol'],
   'task-tree': ['protocol'],
   'provider-loop': ['protocol'],
+  demo: ['mock-provider', 'orchestrator', 'protocol', 'task-tree'],
   'tool-manager': ['manifest', 'protocol'],
   orchestrator: ['event-store', 'manifest', 'protocol', 'provider-loop', 'task-tree', 'tool-manager'],
   daemon: [
+    'demo',
     'event-store',
     'manifest',
     'mock-provider',
@@ -27,12 +29,29 @@ const mayUse: Record<string, string[]> = {
     'task-tree',
     'tool-manager',
   ],
-  cli: ['client', 'daemon', 'manifest', 'mock-provider', 'orchestrator', 'protocol', 'task-tree', 'tool-manager'],
+  cli: [
+    'client',
+    'daemon',
+    'demo',
+    'manifest',
+    'mock-provider',
+    'orchestrator',
+    'protocol',
+    'task-tree',
+    'tool-manager',
+  ],
   ui: ['client', 'protocol'],
 }
 
-/** The tests of any package may play against the scripted provider, except of the one package that it needs itself. */
-const testsMayUse = (name: string): string[] => (name === 'protocol' ? [] : ['mock-provider'])
+/**
+ * Tests may play against the scripted provider, except of the one package that it needs itself; those of the daemon, against
+ * its client; those of the story, with the orchestrator that it is told to.
+ */
+const testsMayUse = (name: string): string[] => {
+  if (name === 'protocol') return []
+  if (name === 'demo') return ['orchestrator']
+  return name === 'daemon' ? ['client', 'mock-provider'] : ['mock-provider']
+}
 
 /** Files above the packages that every package may read. */
 const shared = ['vitest.base.ts']
@@ -117,7 +136,7 @@ function isTooling(name: string): boolean {
 }
 
 function isTest(file: string): boolean {
-  return /\.test\.tsx?$|^[^/]+\/[^/]+\/test\//.test(file)
+  return /\.(test|testing)\.tsx?$|^[^/]+\/[^/]+\/test\//.test(file)
 }
 
 function shortName(specifier: string): string {

@@ -8,9 +8,11 @@ export const PublicJwk = z.object({
   alg: z.literal('RSA-OAEP-256').optional(),
 })
 
+/** The SHA-256 of a device's public key. */
+export const DeviceId = z.string().regex(/^[0-9a-f]{64}$/, 'a device id is 64 hexadecimal digits')
+
 export const DeviceView = z.object({
-  /** SHA-256 of the public key. */
-  id: z.string(),
+  id: DeviceId,
   name: z.string(),
   state: z.enum(['waiting', 'enrolled']),
   enrolledAt: z.iso.datetime().nullable(),
@@ -18,10 +20,3 @@ export const DeviceView = z.object({
   isThisOne: z.boolean(),
 })
 export type DeviceView = z.infer<typeof DeviceView>
-
-export const loginLabel = 'matrix-login:v1'
-
-/** What the answer to a challenge signs, so that it is worth nothing for another challenge, device or origin. */
-export function loginProofText(challengeId: string, deviceId: string, origin: string): string {
-  return `${loginLabel}|${challengeId}|${deviceId}|${origin}`
-}

@@ -1,6 +1,8 @@
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
-export { DeviceView, loginLabel, loginProofText, PublicJwk } from './device.ts'
+export { DaemonFile, daemonFileName } from './daemon-file.ts'
+export { DeviceView, PublicJwk } from './device.ts'
 export { Cursor, EventPage, Frame, SessionEvent } from './feed.ts'
+export { loginLabel, loginProofText } from './login.ts'
 export { Problem, ProjectId, ProjectView } from './project.ts'
 export {
   ChangesView,

@@ -51,9 +51,12 @@ export function route<P extends Parts>(
 }
 
 /** What a caller gives: parameters, query and body as they are written, before defaults are filled in. */
-export type RouteInput<R extends Route> = z.input<R['params']> &
-  z.input<R['query']> &
-  (z.input<R['body']> extends undefined ? unknown : { body: z.input<R['body']> })
+export type RouteInput<R extends Route> = FieldsOf<R['params']> &
+  FieldsOf<R['query']> &
+  (z.input<R['body']> extends undefined ? Record<never, never> : { body: z.input<R['body']> })
+
+/** An object without fields would otherwise forbid those of the parts beside it. */
+type FieldsOf<S extends z.ZodObject> = keyof S['shape'] extends never ? Record<never, never> : z.input<S>
 
 /** What the daemon is given to work with. */
 export type RouteRequest<R extends Route> = {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Image, QueueMessage } from '../queue-message.ts'
 import { Persistence, TaskId, TaskStatus } from '../task.ts'
 import { ConfigLayer, ConfigView } from './config-view.ts'
-import { DeviceView, PublicJwk } from './device.ts'
+import { DeviceId, DeviceView, PublicJwk } from './device.ts'
 import { Cursor, EventPage } from './feed.ts'
 import { Problem, ProjectId, ProjectView } from './project.ts'
 import { ChangesView, MergeOutcome, MergeRequest, Overlap, SnapshotView, WorktreeView } from './review.ts'
@@ -14,13 +14,29 @@ const title = z.string().trim().min(1).max(500)
 const usd = z.number().nonnegative().max(1_000_000)
 const limit = z.coerce.number().int().min(1).max(1000)
 const seq = z.coerce.number().int().min(0)
-const flag = z.stringbool()
+// A program gives a boolean, and the address bar holds a word.
+const flag = z.union([z.boolean(), z.stringbool()])
 // Whoever repeats a request after a lost answer sends the same id, and it counts once.
 const requestId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/)
 
 const inProject = z.object({ projectId: ProjectId })
 /** Task ids may be shortened to their first 8 or more characters. */
-const ofTask = inProject.extend({ taskId: z.string().min(8).max(26) })
+const TaskRef = z.string().regex(/^[0-9A-HJKMNP-TV-Z]{8,26}$/i, 'a task id, or the first 8 or more characters of one')
+const ofTask = inProject.extend({ taskId: TaskRef })
+
+/** What only has to be found again: never a path upwards, an option of a program, or a property that every object has. */
+const reference = (length: number) =>
+  z
+    .string()
+    .min(1)
+    .max(length)
+    .regex(/^(?![-.\s])(?!.*\.\.)[^\p{Cc}\p{Cs}\\%]+$/u, 'not a name that Matrix gives')
+    .refine((text) => text.split(/[./]/).every((part) => !(part in {})), 'not a name that Matrix gives')
+const folderPath = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[^\0]+$/, 'a path holds no NUL')
 
 const Cost = z.object({
   task: z.string().optional(),
@@ -46,7 +62,7 @@ const SearchHit = z.object({
 
 const NewTask = z.object({
   /** The root when left out. */
-  parentId: z.string().min(8).max(26).optional(),
+  parentId: TaskRef.optional(),
   title,
   description: text.optional(),
   status: z.enum(['draft', 'pending']).optional(),
@@ -66,7 +82,7 @@ const TaskEdit = z
     budgetUsd: usd.nullable(),
     persistent: Persistence,
     color: z.string().max(32).nullable(),
-    parentId: z.string().min(8).max(26),
+    parentId: TaskRef,
   })
   .partial()
 
@@ -94,12 +110,12 @@ export const routes = {
 
   listProjects: route('GET /api/projects', 'projects', 'All projects', { response: z.array(ProjectView) }),
   registerProject: route('POST /api/projects', 'projects', 'Adds a repository', {
-    body: z.object({ path: z.string().min(1), name: z.string().trim().min(1).max(200).optional() }),
+    body: z.object({ path: folderPath, name: z.string().trim().min(1).max(200).optional() }),
     response: ProjectView,
   }),
   updateProject: route('PATCH /api/projects/:projectId', 'projects', 'Renames a project, or says where it has moved', {
     params: inProject,
-    body: z.object({ path: z.string().min(1).optional(), name: z.string().trim().min(1).max(200).optional() }),
+    body: z.object({ path: folderPath.optional(), name: z.string().trim().min(1).max(200).optional() }),
     response: ProjectView,
   }),
   deregisterProject: route('DELETE /api/projects/:projectId', 'projects', 'Forgets a project; its data stays on disk', {
@@ -146,7 +162,7 @@ export const routes = {
     'Puts the children in a new order',
     {
       params: ofTask,
-      body: z.object({ children: z.array(z.string()) }),
+      body: z.object({ children: z.array(TaskRef).max(10_000) }),
       response: TaskView,
     },
   ),
@@ -168,7 +184,7 @@ export const routes = {
     'DELETE /api/projects/:projectId/tasks/:taskId/messages/:messageId',
     'tasks',
     'Takes a message back that was not consumed yet',
-    { params: ofTask.extend({ messageId: z.string().min(1).max(300) }) },
+    { params: ofTask.extend({ messageId: reference(300) }) },
   ),
 
   stopAgent: route('POST /api/projects/:projectId/tasks/:taskId/stop', 'agent', 'Interrupts a task and all below it', {
@@ -194,7 +210,7 @@ export const routes = {
   ),
   forkTask: route('POST /api/projects/:projectId/tasks/:taskId/fork', 'agent', 'Gives a new task what this one knows', {
     params: ofTask,
-    body: z.object({ targetTaskId: z.string().min(8).max(26) }),
+    body: z.object({ targetTaskId: TaskRef }),
     response: TaskView,
   }),
   repairSession: route(
@@ -226,12 +242,12 @@ export const routes = {
     'agent',
     'What a background command has written',
     {
-      params: inProject.extend({ processId: z.string().max(200) }),
+      params: inProject.extend({ processId: reference(200) }),
       response: BackgroundProcess.extend({ output: z.string() }),
     },
   ),
   killProcess: route('DELETE /api/projects/:projectId/processes/:processId', 'agent', 'Ends a background command', {
-    params: inProject.extend({ processId: z.string().max(200) }),
+    params: inProject.extend({ processId: reference(200) }),
   }),
 
   listAttention: route('GET /api/attention', 'attention', 'Everything that waits for a person', {
@@ -239,7 +255,7 @@ export const routes = {
     response: z.array(Attention),
   }),
   answerQuestion: route('POST /api/projects/:projectId/questions/:questionId', 'attention', 'Answers an agent', {
-    params: inProject.extend({ questionId: z.string().max(300) }),
+    params: inProject.extend({ questionId: reference(300) }),
     body: z.object({ answer: text.min(1) }),
   }),
   answerApproval: route(
@@ -247,7 +263,7 @@ export const routes = {
     'attention',
     'Lets a call happen, or not',
     {
-      params: inProject.extend({ approvalId: z.string().max(300) }),
+      params: inProject.extend({ approvalId: reference(300) }),
       body: z.discriminatedUnion('decision', [
         z.object({ decision: z.literal('deny'), reason: z.string().max(2000).optional() }),
         z.object({
@@ -264,7 +280,7 @@ export const routes = {
     'attention',
     'Puts a failure or a review aside as seen',
     {
-      params: z.object({ attentionId: z.string().max(300) }),
+      params: z.object({ attentionId: reference(300) }),
     },
   ),
 
@@ -322,7 +338,7 @@ export const routes = {
     'Work that was saved before its worktree went',
     {
       params: inProject,
-      query: z.object({ taskId: z.string().optional() }),
+      query: z.object({ taskId: TaskRef.optional() }),
       response: z.array(SnapshotView),
     },
   ),
@@ -331,8 +347,8 @@ export const routes = {
     'review',
     'Writes the files of a snapshot into a new folder',
     {
-      params: inProject.extend({ name: z.string().max(200) }),
-      body: z.object({ folder: z.string().min(1) }),
+      params: inProject.extend({ name: reference(200) }),
+      body: z.object({ folder: folderPath }),
       response: SnapshotView,
     },
   ),
@@ -374,13 +390,13 @@ export const routes = {
     response: ConfigView,
   }),
   setConfig: route('PUT /api/config/:layer/:key', 'config', 'Sets one value in one layer', {
-    params: z.object({ layer: ConfigLayer, key: z.string().max(200) }),
+    params: z.object({ layer: ConfigLayer, key: reference(200) }),
     query: z.object({ projectId: ProjectId.optional() }),
     body: z.object({ value: z.unknown() }),
     response: ConfigView,
   }),
   unsetConfig: route('DELETE /api/config/:layer/:key', 'config', 'Takes one value out of one layer', {
-    params: z.object({ layer: ConfigLayer, key: z.string().max(200) }),
+    params: z.object({ layer: ConfigLayer, key: reference(200) }),
     query: z.object({ projectId: ProjectId.optional() }),
     response: ConfigView,
   }),
@@ -400,22 +416,22 @@ export const routes = {
     'Says that the fingerprint is the one on the screen',
     {
       access: 'local',
-      params: z.object({ deviceId: z.string().max(100) }),
+      params: z.object({ deviceId: DeviceId }),
       response: DeviceView,
     },
   ),
   listDevices: route('GET /api/auth/devices', 'auth', 'Devices that may sign in', { response: z.array(DeviceView) }),
   revokeDevice: route('DELETE /api/auth/devices/:deviceId', 'auth', 'Signs a device out for good', {
-    params: z.object({ deviceId: z.string().max(100) }),
+    params: z.object({ deviceId: DeviceId }),
   }),
   challenge: route('POST /api/auth/challenge', 'auth', 'Asks for a riddle that only the device can solve', {
     access: 'open',
-    body: z.object({ deviceId: z.string().max(100) }),
+    body: z.object({ deviceId: DeviceId }),
     response: z.object({ challengeId: z.string(), ciphertext: z.base64() }),
   }),
   answerChallenge: route('POST /api/auth/answer', 'auth', 'Solves the riddle and signs in', {
     access: 'open',
-    body: z.object({ challengeId: z.string().max(100), deviceId: z.string().max(100), proof: z.base64() }),
+    body: z.object({ challengeId: z.string().max(100), deviceId: DeviceId, proof: z.base64() }),
     response: z.object({ csrfToken: z.string(), expiresAt: z.iso.datetime() }),
   }),
   signOut: route('POST /api/auth/sign-out', 'auth', 'Ends this session', {}),

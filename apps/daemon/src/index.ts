@@ -1,0 +1,2 @@
+export { createDaemon, type Daemon, type DaemonOptions, type Metrics } from './daemon.ts'
+export { type RunningDaemon, type StartOptions, startDaemon } from './start-daemon.ts'

@@ -1,0 +1,49 @@
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
+import { type Logger, pino } from 'pino'
+
+export type Log = { logger: Logger; close(): void }
+
+export type LogOptions = {
+  file: string
+  /** Also told every line that is written, for whoever looks on. */
+  onLine?(line: string): void
+  maxBytes?: number
+}
+
+/** The daemon's log: JSON lines in a file that only its owner can read, with the one before it kept when it is full. */
+export function openLog({ file, onLine, maxBytes = 10 * 1024 * 1024 }: LogOptions): Log {
+  let descriptor = openSync(file, 'a', 0o600)
+  let size = fstatSync(descriptor).size
+
+  const rotate = () => {
+    closeSync(descriptor)
+    renameSync(file, `${file}.1`)
+    descriptor = openSync(file, 'a', 0o600)
+    size = 0
+  }
+  const write = (line: string) => {
+    const safe = maskSecrets(line)
+    onLine?.(safe)
+    try {
+      if (size > maxBytes) rotate()
+      size += writeSync(descriptor, safe)
+    } catch {
+      // A log that cannot be written must not end what it is about.
+    }
+  }
+
+  const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
+  return { logger, close: () => closeSync(descriptor) }
+}
+
+const secretShapes = [
+  /\b(?:sk|pk|rk|xox[abp]|gh[pousr]|glpat)[-_][A-Za-z0-9_-]{12,}/g,
+  /\bAKIA[A-Z0-9]{16}\b/g,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*/g,
+]
+
+/** Nothing here logs a secret on purpose; an error that quotes one from elsewhere is caught on its way out. */
+function maskSecrets(line: string): string {
+  const headers = line.replace(/(Bearer |x-api-key\\?"?[:=]\s*\\?"?)[A-Za-z0-9._~+/=-]{8,}/gi, '$1[masked]')
+  return secretShapes.reduce((text, shape) => text.replace(shape, '[masked]'), headers)
+}

@@ -1,0 +1,80 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { lockDirectory } from '@matrix/event-store'
+import type { Orchestrator } from '@matrix/orchestrator'
+import { type DaemonFile, daemonFileName } from '@matrix/protocol/http'
+import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
+import { readDaemonSettings } from './daemon-settings.ts'
+import { checkGit } from './git-check.ts'
+import { type Log, type LogOptions, openLog } from './log.ts'
+import { ensureOwnFolder, replaceOwnFile } from './owner-only.ts'
+
+export type StartOptions = Omit<DaemonOptions, 'orchestrator' | 'log'> & {
+  openOrchestrator(dataDirectory: string, log: Log): Promise<Orchestrator>
+  onLogLine?: LogOptions['onLine']
+}
+
+export type RunningDaemon = {
+  file: DaemonFile
+  openEnrolment: Daemon['openEnrolment']
+  /** Brings the agents back to life and takes work from then on. */
+  resume(): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Opens everything in order and listens. Nothing that belongs to a daemon that is already running on the directory is touched
+ * before the lock is held.
+ */
+export async function startDaemon(options: StartOptions): Promise<RunningDaemon> {
+  const { dataDirectory, version } = options
+  await checkGit()
+  await ensureOwnFolder(dataDirectory, { mode: 0o022 })
+  const closing: (() => unknown)[] = []
+  const stop = async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  }
+
+  try {
+    const lock = await lockDirectory(dataDirectory, { note: 'daemon' })
+    closing.push(() => lock.release())
+    const log = openLog({
+      file: join(dataDirectory, 'daemon.log'),
+      ...(options.onLogLine ? { onLine: options.onLogLine } : {}),
+    })
+    closing.push(log.close)
+    const orchestrator = await options.openOrchestrator(dataDirectory, log)
+    closing.push(() => orchestrator.close())
+
+    const { port = 7433, names, sessionLimits } = await readDaemonSettings(orchestrator)
+    const daemon = await createDaemon({
+      port,
+      sessionLimits,
+      ...options,
+      names: [...(options.names ?? []), ...names],
+      orchestrator,
+      log: log.logger,
+    })
+    closing.push(() => daemon.close())
+    const file = await daemon.listen()
+    const path = join(dataDirectory, daemonFileName)
+    await replaceOwnFile(path, `${JSON.stringify(file, null, 2)}\n`)
+    closing.push(() => rm(path, { force: true }))
+    log.logger.info({ version, pid: file.pid, url: file.url }, 'The daemon listens.')
+
+    return {
+      file,
+      openEnrolment: daemon.openEnrolment,
+      async resume() {
+        const { problems, ...resumed } = await orchestrator.resume()
+        for (const problem of problems) log.logger.warn(problem)
+        daemon.markReady()
+        log.logger.info(resumed, 'The daemon is ready.')
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

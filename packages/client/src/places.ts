@@ -1,0 +1,63 @@
+import type { Method, Operation } from '@matrix/protocol/http'
+
+/**
+ * Where each operation lives. The contract says the same and more, but it brings the schemas and zod along, which a browser
+ * does not need; a test holds the two together.
+ */
+export const places: Record<Operation, `${Method} /${string}`> = {
+  health: 'GET /health',
+  ready: 'GET /ready',
+  getStatus: 'GET /api/status',
+  listProjects: 'GET /api/projects',
+  registerProject: 'POST /api/projects',
+  updateProject: 'PATCH /api/projects/:projectId',
+  deregisterProject: 'DELETE /api/projects/:projectId',
+  listTasks: 'GET /api/projects/:projectId/tasks',
+  createTask: 'POST /api/projects/:projectId/tasks',
+  getTask: 'GET /api/projects/:projectId/tasks/:taskId',
+  updateTask: 'PATCH /api/projects/:projectId/tasks/:taskId',
+  deleteTask: 'DELETE /api/projects/:projectId/tasks/:taskId',
+  closeTask: 'POST /api/projects/:projectId/tasks/:taskId/close',
+  resetTask: 'POST /api/projects/:projectId/tasks/:taskId/reset',
+  reorderTasks: 'POST /api/projects/:projectId/tasks/:taskId/order',
+  sendMessage: 'POST /api/projects/:projectId/tasks/:taskId/message',
+  listMessages: 'GET /api/projects/:projectId/tasks/:taskId/messages',
+  withdrawMessage: 'DELETE /api/projects/:projectId/tasks/:taskId/messages/:messageId',
+  stopAgent: 'POST /api/projects/:projectId/tasks/:taskId/stop',
+  resumeAgent: 'POST /api/projects/:projectId/tasks/:taskId/resume',
+  compactAgent: 'POST /api/projects/:projectId/tasks/:taskId/compact',
+  forkTask: 'POST /api/projects/:projectId/tasks/:taskId/fork',
+  repairSession: 'POST /api/projects/:projectId/tasks/:taskId/repair',
+  listTools: 'GET /api/projects/:projectId/tasks/:taskId/tools',
+  listProcesses: 'GET /api/projects/:projectId/processes',
+  readProcess: 'GET /api/projects/:projectId/processes/:processId',
+  killProcess: 'DELETE /api/projects/:projectId/processes/:processId',
+  listAttention: 'GET /api/attention',
+  answerQuestion: 'POST /api/projects/:projectId/questions/:questionId',
+  answerApproval: 'POST /api/projects/:projectId/approvals/:approvalId',
+  dismissAttention: 'DELETE /api/attention/:attentionId',
+  getChanges: 'GET /api/projects/:projectId/tasks/:taskId/changes',
+  mergeTask: 'POST /api/projects/:projectId/tasks/:taskId/merge',
+  listOverlaps: 'GET /api/projects/:projectId/overlaps',
+  listWorktrees: 'GET /api/projects/:projectId/worktrees',
+  removeWorktree: 'DELETE /api/projects/:projectId/worktrees/:taskId',
+  listSnapshots: 'GET /api/projects/:projectId/snapshots',
+  restoreSnapshot: 'POST /api/projects/:projectId/snapshots/:name/restore',
+  readEvents: 'GET /api/projects/:projectId/tasks/:taskId/events',
+  search: 'GET /api/search',
+  readCosts: 'GET /api/costs',
+  readConfig: 'GET /api/config',
+  setConfig: 'PUT /api/config/:layer/:key',
+  unsetConfig: 'DELETE /api/config/:layer/:key',
+  openEnrolment: 'POST /api/auth/enrolment',
+  enrolDevice: 'POST /api/auth/devices',
+  confirmDevice: 'POST /api/auth/devices/:deviceId/confirm',
+  listDevices: 'GET /api/auth/devices',
+  revokeDevice: 'DELETE /api/auth/devices/:deviceId',
+  challenge: 'POST /api/auth/challenge',
+  answerChallenge: 'POST /api/auth/answer',
+  signOut: 'POST /api/auth/sign-out',
+}
+
+/** The stream of frames, which is no request with one answer. */
+export const feedPlace = '/api/events'

@@ -1,0 +1,169 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { openEventStore } from '@matrix/event-store'
+import { MatrixError } from '@matrix/protocol'
+import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
+import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
+import { type Config, openConfig } from '../config/config.ts'
+import { openTrust, type Trust } from '../config/trust.ts'
+import { openManifestCatalog } from '../manifest-catalog.ts'
+import { createModelRoutes, openAdapters } from '../model-routes.ts'
+import type { Orchestrator } from '../operations.ts'
+import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
+import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
+import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
+import type { World } from '../world.ts'
+import { gitSurroundings } from './git-surroundings.ts'
+import { nodeWorld } from './node-world.ts'
+import { createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
+import { findShippedAgents } from './shipped-agents.ts'
+
+export type NodeOrchestratorOptions = {
+  dataDirectory?: string
+  /** A model that plays a script, used while no key is configured, and the projects that were made for it. */
+  mock?: { baseUrl: string; isDemo(project: Project): boolean }
+  /** Changes to make before any project is opened. */
+  prepare?(parts: { registry: ProjectRegistry; config: Config; trust: Trust }): Promise<void>
+  world?: World
+  /** What a second process is told about this one. */
+  note?: string
+  /** Whether a person has agreed to run tools without a box where there can be none. */
+  unboxedAgreed?: boolean
+  log?(entry: { level: 'info' | 'warn' | 'error'; message: string } & Record<string, unknown>): void
+}
+
+/** Where Matrix keeps what is the user's and not a repository's. */
+export function defaultDataDirectory(): string {
+  return resolve(process.env.MXD_DATA_DIR ?? join(homedir(), '.mxd'))
+}
+
+/** The orchestrator of this machine: real files, real git, real tools, real models. */
+export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}): Promise<Orchestrator> {
+  const { world = nodeWorld(), mock, log = () => {} } = options
+  const dataDirectory = await makeDirectory(options.dataDirectory ?? defaultDataDirectory())
+  const trust = openTrust(world, { dataDirectory })
+  const config = openConfig(world, { dataDirectory, trust })
+  const { settings } = await config.resolve()
+  const catalog = openManifestCatalog(world, { dataDirectory, shippedDirectory: findShippedAgents(), trust })
+  const redactor = openRedactor()
+  const adapters = openAdapters()
+  const states = createServerStates()
+  // What the mock says is ours, so it may run without a box where there can be none; what a model says may not.
+  const isScripted = mock !== undefined && Object.keys(settings.authGroups).length === 0
+  const sandbox = await openSandbox({
+    mode: settings.sandbox,
+    unboxedAgreed: options.unboxedAgreed === true || isScripted,
+  })
+  const refuseUnboxed = (current: typeof settings) => {
+    const isModel = Object.keys(current.authGroups).length > 0
+    if (!isScripted || !isModel || sandbox.isBoxing || options.unboxedAgreed) return
+    throw new MatrixError('SANDBOX_UNAVAILABLE', 'What a model asks for is not run without a box.')
+  }
+  const pool = openServerPool({
+    sandbox,
+    store: openPackageStore(join(dataDirectory, 'packages')),
+    redactor,
+    surroundings: gitSurroundings,
+    onEvent(event) {
+      states.observe(event)
+      if ('error' in event) log({ level: 'warn', message: event.error.message, alias: event.alias })
+    },
+  })
+  const directoryOf = (projectId: string) => join(dataDirectory, 'projects', projectId)
+  const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
+  await options.prepare?.({ registry, config, trust })
+
+  const withMock = (current: typeof settings): typeof settings =>
+    mock && Object.keys(current.authGroups).length === 0
+      ? {
+          ...current,
+          authGroups: {
+            mock: { provider: 'anthropic', anthropicApiKey: 'none-needed-by-the-mock', anthropicBaseUrl: mock.baseUrl },
+          },
+        }
+      : current
+
+  const ports: OrchestratorPorts = {
+    world,
+    registry,
+    config,
+    trust,
+    directoryOf,
+    openStore: (directory) =>
+      openEventStore(directory, { durability: settings.durability, ...(options.note && { note: options.note }) }),
+    openWorktrees: (project, approveSetup) =>
+      openWorktrees({ repository: project.path, directory: join(directoryOf(project.id), 'worktrees'), approveSetup }),
+    findBaseBranch: (project) => findBaseBranch(project, directoryOf(project.id)),
+    treeOptions: (project) => ({ definitions: openDefinitions(project.path) }),
+    toolsOf(project) {
+      const current = async () => (await config.resolve(project)).settings
+      return createSandboxedTools(
+        {
+          pool,
+          sandbox,
+          async loadManifest(name) {
+            const { agent } = await current()
+            return catalog.get(name, { project, defaultAgent: agent })
+          },
+          async defaults() {
+            const { agent, childAgent, deny } = await current()
+            return { root: agent, child: childAgent ?? agent, deny }
+          },
+          always: openApprovalFile(join(dataDirectory, 'approvals', 'calls.json')),
+        },
+        states,
+      )
+    },
+    promptsOf: ({ name }) => ({
+      system: (role) => buildSystemPrompt({ role, projectName: name }),
+      header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
+    }),
+    routes(current, role) {
+      refuseUnboxed(current)
+      const routes = createModelRoutes(withMock(current), { adapters, secrets: redactor })
+      return role === 'root' ? routes.root : routes.child
+    },
+    provider(current) {
+      if (Object.keys(current.authGroups).length > 0) return { kind: 'configured', model: current.model ?? null }
+      return { kind: mock ? 'mock' : 'missing', model: null }
+    },
+    sandbox: () => ({ isActive: sandbox.isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason }),
+    isDemo: (project) => mock?.isDemo(project) ?? false,
+    later: (work) => void setImmediate(work),
+    async close() {
+      await pool.close()
+      adapters.close()
+    },
+  }
+  return openOrchestrator(ports)
+}
+
+async function makeDirectory(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  return realpath(path)
+}
+
+async function findRepository(path: string): Promise<FoundRepository | undefined> {
+  const ask = (...args: string[]) => runGit(['-C', path, ...args], { codes: [0, 128] })
+  const found = await ask('rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir')
+  const [root, gitDirectory] = found.text().trimEnd().split('\n')
+  if (found.code !== 0 || !root || !gitDirectory) return undefined
+  const first = await ask('rev-list', '--max-parents=0', 'HEAD')
+  const firstCommit = first.code === 0 ? (first.text().trim().split('\n').at(-1) ?? null) : null
+  return { root: await realpath(root), gitDirectory: await realpath(gitDirectory), firstCommit }
+}
+
+/** The branch that the user has checked out when the project begins; it is stored, and never guessed again. */
+async function findBaseBranch({ path }: Project, directory: string): Promise<string> {
+  const repository = await openRepository(path, { directory: join(directory, 'worktrees', '.matrix') })
+  const { code, text } = await repository.refs(['symbolic-ref', '--short', '--quiet', 'HEAD'], { codes: [0, 1, 128] })
+  const branch = text().trim()
+  if (code === 0 && branch !== '') {
+    await repository.getBranch(branch)
+    return branch
+  }
+  throw new MatrixError('REPOSITORY_UNUSABLE', `No branch is checked out in ${path}`, {
+    hint: 'Check out the branch that the work should start from and return to.',
+  })
+}

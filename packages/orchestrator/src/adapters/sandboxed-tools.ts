@@ -1,0 +1,232 @@
+import { formatToolUri, type Grant, type Lock, type Manifest, type Policy } from '@matrix/manifest'
+import { builtinTools } from '@matrix/protocol'
+import type { Problem, ServerStatus, ToolsView } from '@matrix/protocol/http'
+import type { ToolExecResult } from '@matrix/provider-loop'
+import {
+  type ApprovalMemory,
+  bootTools,
+  checkGate,
+  executeTool,
+  giveTree,
+  type PoolEvent,
+  type ResolvedTool,
+  resolveIdentity,
+  type Sandbox,
+  type ServerPool,
+  type Tools,
+} from '@matrix/tool-manager'
+import { problemOf } from '../halt.ts'
+import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
+
+/** A manifest that was found, checked and may be used. */
+export type LoadedManifest = {
+  name: string
+  file: string | null
+  /** Where relative files of the manifest start. */
+  base?: string | undefined
+  manifest: Manifest
+  lock?: Lock | undefined
+  policy?: Policy | undefined
+}
+
+export type SandboxedToolsOptions = {
+  pool: ServerPool
+  sandbox: Sandbox
+  /** Finds the manifest of an agent by name. */
+  loadManifest(name: string): Promise<LoadedManifest>
+  /** The manifests of agents for which nothing is said. */
+  defaults(): Promise<{ root: string; child: string; deny: readonly string[] }>
+  always: ApprovalMemory
+}
+
+/** Remembers what became of each server, for those who look. One pool is shared by all agents, so states go by server. */
+export function createServerStates(): {
+  observe(event: PoolEvent): void
+  of(alias: string): { state: ServerStatus['state']; problem: Problem | null }
+} {
+  const states = new Map<string, { state: ServerStatus['state']; problem: Problem | null }>()
+  return {
+    observe(event) {
+      if (event.type === 'server_started') states.set(event.alias, { state: 'verified', problem: null })
+      if (event.type === 'server_unavailable')
+        states.set(event.alias, { state: 'unavailable', problem: problemOf(event.error) })
+      if (event.type === 'server_quarantined')
+        states.set(event.alias, { state: 'quarantined', problem: problemOf(event.error) })
+    },
+    of: (alias) => states.get(alias) ?? { state: 'unchecked', problem: null },
+  }
+}
+
+/** Tools as manifests allow them: verified, gated, boxed. */
+export function createSandboxedTools(
+  options: SandboxedToolsOptions,
+  states: ReturnType<typeof createServerStates>,
+): ToolHost {
+  const identity = resolveIdentity()
+
+  async function grantsOf(names: AgentToolsRequest['agents']): Promise<[LoadedManifest, ...LoadedManifest[]]> {
+    const { root, child } = await options.defaults()
+    // Whoever has no manifest of its own has that of the task above; the first task of all has the default.
+    const resolved = names.map((name, index) => {
+      const own = names.slice(index, -1).find((each) => each !== undefined)
+      return own ?? (index < names.length - 1 ? child : (name ?? root))
+    })
+    const loaded = new Map<string, LoadedManifest>()
+    for (const name of new Set(resolved)) loaded.set(name, await options.loadManifest(name))
+    return resolved.map((name) => loaded.get(name)) as [LoadedManifest, ...LoadedManifest[]]
+  }
+
+  return {
+    async adopt(worktree) {
+      if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
+    },
+    async open(request) {
+      const [own, ...above] = await grantsOf(request.agents)
+      const { deny } = await options.defaults()
+      const [nearest] = above
+      const tools = bootTools({
+        pool: options.pool,
+        manifest: own.manifest,
+        lock: own.lock,
+        policy: own.policy,
+        parent: nearest && nearest !== own ? grantOf(nearest) : undefined,
+        deny,
+        worktree: request.worktree,
+        base: own.base,
+        approve: request.approve,
+        always: options.always,
+      })
+      return openAgentTools(tools, own, request, {
+        states,
+        isBoxing: options.sandbox.isBoxing,
+        sandbox: options.sandbox,
+      })
+    },
+  }
+}
+
+function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
+  return { manifest, policy: policy ?? lock?.policy }
+}
+
+type Surroundings = { states: ReturnType<typeof createServerStates>; isBoxing: boolean; sandbox: Sandbox }
+
+function openAgentTools(
+  tools: Tools,
+  loaded: LoadedManifest,
+  request: AgentToolsRequest,
+  around: Surroundings,
+): AgentTools {
+  const calls = new Map<string, number>()
+  const closing = new AbortController()
+
+  async function call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult> {
+    calls.set(name, (calls.get(name) ?? 0) + 1)
+    const { content, isError } = await executeTool(
+      tools,
+      { name, input },
+      { signal: context.signal, onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)) },
+    )
+    if (name === builtinTools.bash && input.background === true && !isError)
+      watch(context.callId, content, String(input.command))
+    return { content, isError }
+  }
+
+  /** Follows a background command through the same tool that the agent would use. */
+  function watch(callId: string, content: ToolExecResult['content'], command: string): void {
+    const [first] = content
+    const processId =
+      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    if (!processId) return
+    const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000) => {
+      const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }
+      const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000 }
+      const {
+        content: [part],
+      } = await executeTool(tools, { name: builtinTools.background, input }, options)
+      return part?.type === 'text' ? part.text : ''
+    }
+    request.onBackgroundStart(callId, {
+      processId,
+      command,
+      read: async () => (await ask('status')).replace(/^\[.*\]\n?/, ''),
+      kill: async () => void (await ask('kill')),
+    })
+    void (async () => {
+      while (!closing.signal.aborted) {
+        const text = await ask('await', 600_000)
+        if (/^\[\S+: running for /.test(text)) continue
+        const code = /^\[\S+: exit code (\d+)\]/.exec(text)?.[1]
+        const output = text.replace(/^\[.*\]\n?/, '')
+        if (!closing.signal.aborted)
+          request.onBackgroundEnd(callId, {
+            processId,
+            command,
+            exitCode: code === undefined ? null : Number(code),
+            output,
+          })
+        return
+      }
+    })()
+  }
+
+  return {
+    specs: () => tools.specs(),
+    call,
+    isHeavy: (name) => tools.registry.resolve(name).tool.side_effect_class === 'shell',
+    park: () => tools.park(),
+    async close() {
+      closing.abort()
+      await tools.close()
+    },
+    view: async () => viewTools(tools, loaded, calls, around),
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1)?.slice(0, 200) ?? ''
+}
+
+function viewTools(
+  tools: Tools,
+  { name, file, manifest, lock }: LoadedManifest,
+  calls: ReadonlyMap<string, number>,
+  { states, isBoxing, sandbox }: Surroundings,
+): ToolsView {
+  return {
+    agent: name,
+    manifestFile: file,
+    allowedSideEffects: [...manifest.allowed_side_effects],
+    sandbox: { isActive: isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason },
+    servers: manifest.servers.map((server): ServerStatus => {
+      const { state, problem } = states.of(server.alias)
+      return {
+        alias: server.alias,
+        transport: server.transport,
+        version: server.version,
+        digest: server.package_digest ?? null,
+        state: state === 'quarantined' && problem?.code === 'TOOL_DRIFT' ? 'drifted' : state,
+        isLocked: lock !== undefined && Object.hasOwn(lock.servers, server.alias),
+        isRunning: tools.isRunning(server.alias),
+        isSandboxed: server.transport === 'stdio' && isBoxing,
+        problem,
+        drift: problem?.code === 'TOOL_DRIFT' ? problem.message : null,
+        tools: tools.registry.tools
+          .filter((tool) => tool.server.alias === server.alias)
+          .map((tool) => ({
+            wireName: tool.wireName,
+            uri: formatToolUri(tool.uri),
+            name: tool.tool.name,
+            description: tool.tool.description ?? '',
+            sideEffect: tool.tool.side_effect_class,
+            gate: gateOf(tools, tool),
+            calls: calls.get(tool.wireName) ?? 0,
+          })),
+      }
+    }),
+  }
+}
+
+function gateOf(tools: Tools, tool: ResolvedTool): 'allow' | 'ask' | 'deny' {
+  return checkGate({ tool, target: { paths: [], folders: [], commands: [], hosts: [] } }, tools.gate).verdict
+}

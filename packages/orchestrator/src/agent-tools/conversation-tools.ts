@@ -1,0 +1,61 @@
+import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
+import * as z from 'zod'
+import { deliverMessage } from '../delivery.ts'
+import { forkTask } from '../tasks.ts'
+import { ownTool } from './agent-tools.ts'
+
+const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
+
+export const conversationTools = [
+  ownTool({
+    name: names.sendMessage,
+    description:
+      'Says something to another task: starts its agent, wakes it, or reaches it while it works. The answer, if any, comes as a message; use yield to wait for it.',
+    input: z.object({
+      taskId,
+      content: z.string().min(1).max(500_000),
+      requestReply: z.boolean().optional().describe('Say that you wait for an answer.'),
+    }),
+    async run(ctx, agent, { taskId: to, content, requestReply }, { toolCallId }) {
+      const receiver = ctx.tree.get(to)
+      const message = queueMessage.taskMessage({
+        id: `${agent.taskId}/${toolCallId}`,
+        fromTaskId: agent.taskId,
+        fromTitle: ctx.tree.get(agent.taskId).title,
+        content,
+        ...(requestReply !== undefined && { requestReply }),
+      })
+      await deliverMessage(ctx, receiver.id, message)
+      return `Sent to "${receiver.title}".`
+    },
+  }),
+  ownTool({
+    name: names.forkTaskContext,
+    description:
+      'Gives a task that has not started yet the whole conversation of another one, such as your own, so that it begins with what is known there. Start it with send_message afterwards.',
+    input: z.object({ sourceTaskId: taskId, targetTaskId: taskId }),
+    async run(ctx, _agent, { sourceTaskId, targetTaskId }) {
+      const source = ctx.tree.get(sourceTaskId)
+      const target = await forkTask(ctx, source.id, targetTaskId)
+      return `fork_task_context completed. You are the PARENT. Forked "${source.title}" → "${target.title}". Use send_message to start the child agent.`
+    },
+  }),
+  ownTool({
+    name: names.listProjects,
+    description: 'Lists the other projects on this machine.',
+    input: z.object({}),
+    async run(ctx) {
+      const others = ctx.neighbours.list()
+      return others.map(({ id, name }) => `${id}  ${name}`).join('\n') || 'There are no other projects.'
+    },
+  }),
+  ownTool({
+    name: names.sendMessageToProject,
+    description: 'Says something to the root agent of another project.',
+    input: z.object({ projectId: z.string(), content: z.string().min(1).max(500_000) }),
+    async run(ctx, agent, { projectId, content }, { toolCallId }) {
+      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${agent.taskId}/${toolCallId}`, content })
+      return 'Sent.'
+    },
+  }),
+]

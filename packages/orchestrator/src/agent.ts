@@ -1,0 +1,32 @@
+import type { DurableEvent } from '@matrix/protocol'
+import type { Activity, Problem } from '@matrix/protocol/http'
+import type { MessageQueue } from '@matrix/provider-loop'
+import type { AgentTools } from './tool-host.ts'
+
+/** Why an agent was interrupted: `user` keeps it stopped, the others let it go on by itself. */
+export type StopReason = 'user' | 'shutdown' | 'reset'
+
+/** An agent while it lives. Everything here can be lost: what counts is in its session. */
+export type Agent = {
+  readonly taskId: string
+  readonly queue: MessageQueue
+  readonly abort: AbortController
+  activity: Activity
+  doing: string | undefined
+  problem: Problem | undefined
+  model: string | undefined
+  contextTokens: number | undefined
+  contextWindow: number | undefined
+  tools: AgentTools | undefined
+  stopReason: StopReason | undefined
+  /** The call with which the agent ended itself; its result is stored together with the end. */
+  endingCall: string | undefined
+  /** When each call of the present turn was recorded. */
+  callTimes: Map<string, string>
+  /** Calls that are made again, because a crash took their results away. */
+  repeated: Set<string>
+  /** Settles when the agent has ended and everything of it is stored. Never rejects. */
+  ended: Promise<void>
+}
+
+export type EventOf<T extends DurableEvent['type']> = Extract<DurableEvent, { type: T }>

@@ -1,0 +1,273 @@
+import { isLiteralCredential } from '@matrix/manifest'
+import type { ConfigLayer } from '@matrix/protocol/http'
+import { defaultMaxDepth } from '@matrix/task-tree'
+import * as z from 'zod'
+
+const text = z.string().trim().min(1).max(1_000)
+const usd = z.number().nonnegative().max(1_000_000)
+const count = (highest: number) => z.int().min(1).max(highest)
+const milliseconds = z.int().min(1_000).max(2_147_483_647)
+const address = z
+  .url({ protocol: /^https?$/, error: 'an http or https address' })
+  .refine((url) => !isLiteralCredential('', url), 'an address without a credential in it')
+
+/** The name of an auth group, a server or a manifest: no dot, so that it can stand in a dotted key. */
+const EntryName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, - and _, at most 64')
+
+/** A credential, or `$env:NAME` for one that is kept elsewhere. */
+const credential = z.string().trim().min(1).max(10_000)
+
+const authFields = z.strictObject({
+  provider: z.enum(['anthropic', 'openai']).optional(),
+  anthropicApiKey: credential.optional(),
+  claudeOauthToken: credential.optional(),
+  anthropicBaseUrl: address.optional(),
+  openaiApiKey: credential.optional(),
+  openaiBaseUrl: address.optional(),
+})
+
+/** How to reach one provider. Without `provider`, the kind of key tells which it is. */
+export type AuthGroup = z.infer<typeof authFields>
+const AuthGroup = authFields.refine(
+  (group) => providerOf(group) !== undefined,
+  'either of Anthropic or of OpenAI, with the keys of that one only',
+)
+
+/** The provider that a group's keys are for; undefined when they are for two, or for another than it says. */
+export function providerOf(group: AuthGroup): 'anthropic' | 'openai' | undefined {
+  const given = Object.keys(group).filter((key) => key !== 'provider' && group[key as keyof AuthGroup] !== undefined)
+  const isOpenai = given.some((key) => key.startsWith('openai'))
+  const isAnthropic = given.some((key) => !key.startsWith('openai'))
+  if (isOpenai && isAnthropic) return undefined
+  const found = isOpenai ? 'openai' : isAnthropic ? 'anthropic' : group.provider
+  return group.provider === undefined || group.provider === found ? found : undefined
+}
+
+/** A program that speaks MCP over stdio. */
+const McpServerConfig = z.strictObject({
+  command: text,
+  args: z.array(z.string().max(10_000)).max(1_000).optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a variable name'), z.string().max(10_000)).optional(),
+})
+export type McpServerConfig = z.infer<typeof McpServerConfig>
+
+const webAuth = {
+  sessionIdleMs: milliseconds,
+  sessionMaxMs: milliseconds,
+  allowedHosts: z.array(text).max(100),
+}
+
+/**
+ * How the layers come together. `override`: the highest layer wins. `tighten`: the same, but a repository can only make it
+ * smaller. `named`: the union of the entries, each from the highest layer that has it. `add`: every layer adds to the list.
+ */
+type Merge = 'override' | 'tighten' | 'named' | 'add'
+
+export type Setting = {
+  description: string
+  schema: z.ZodType
+  /** The layers that may set it. What a clone could use against its user is only for the user's own two. */
+  layers: readonly ConfigLayer[]
+  merge: Merge
+  default?: unknown
+  /** For `named`: the schema of one entry, if there can be one of that name. */
+  entry?: (name: string) => z.ZodType | undefined
+}
+
+const anywhere = ['global', 'repo', 'local'] as const
+const usersOwn = ['global', 'local'] as const
+const daemonOnly = ['global'] as const
+
+/** Every key there is. */
+export const settings = {
+  authGroups: {
+    description: 'Credentials of model providers, by a name of your own.',
+    schema: z.record(EntryName, AuthGroup),
+    entry: (name) => (EntryName.safeParse(name).success ? AuthGroup : undefined),
+    layers: usersOwn,
+    merge: 'named',
+    default: {},
+  },
+  defaultAuth: {
+    description: 'The auth group of root agents; the one called "default", or else the first, when left out.',
+    schema: EntryName,
+    layers: usersOwn,
+    merge: 'override',
+  },
+  model: {
+    description: 'The model of root agents; claude-sonnet-4-6 or gpt-5.4 by provider, when left out.',
+    schema: text,
+    layers: anywhere,
+    merge: 'override',
+  },
+  childAuth: {
+    description: 'The auth group of sub tasks; that of the root, when left out.',
+    schema: EntryName,
+    layers: usersOwn,
+    merge: 'override',
+  },
+  childModel: {
+    description: 'The model of sub tasks; that of the root, when left out.',
+    schema: text,
+    layers: anywhere,
+    merge: 'override',
+  },
+  fallbackModels: {
+    description: 'Where to go on when a provider fails, in this order.',
+    schema: z.array(z.strictObject({ auth: EntryName, model: text })).max(10),
+    layers: usersOwn,
+    merge: 'override',
+    default: [],
+  },
+  agent: {
+    description: 'The manifest of root agents, by name.',
+    schema: EntryName,
+    layers: usersOwn,
+    merge: 'override',
+    default: 'default',
+  },
+  childAgent: {
+    description: 'The manifest of sub tasks, by name; that of the task above, when left out. It never allows more.',
+    schema: EntryName,
+    layers: anywhere,
+    merge: 'override',
+  },
+  budgetUsd: {
+    description: 'What one task may cost in dollars. A repository can only lower it.',
+    schema: usd,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  treeBudgetUsd: {
+    description: 'What a whole tree may cost in dollars. A repository can only lower it.',
+    schema: usd,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  maxDepth: {
+    description: 'How deep tasks may be nested. A repository can only lower it.',
+    schema: count(20),
+    layers: anywhere,
+    merge: 'tighten',
+    default: defaultMaxDepth,
+  },
+  maxTurns: {
+    description: 'How many turns an agent may take from start or resume to its end. A repository can only lower it.',
+    schema: count(1_000_000),
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  maxConcurrentModelCalls: {
+    description: 'How many model calls run at once, over all projects.',
+    schema: count(1_000),
+    layers: daemonOnly,
+    merge: 'override',
+    default: 8,
+  },
+  maxConcurrentHeavyTools: {
+    description: 'How many commands run at once, over all projects.',
+    schema: count(1_000),
+    layers: daemonOnly,
+    merge: 'override',
+    default: 4,
+  },
+  clarifyTimeoutMs: {
+    description: 'After how long a question answers itself with "nobody is there"; never, when left out.',
+    schema: milliseconds,
+    layers: anywhere,
+    merge: 'override',
+  },
+  mcpServers: {
+    description: 'Further tool servers, by alias. Those of a repository start only once you have approved them.',
+    schema: z.record(EntryName, McpServerConfig),
+    entry: (name) => (/^[a-z0-9](?:[a-z0-9-]|_(?!_)){0,31}$/.test(name) ? McpServerConfig : undefined),
+    layers: anywhere,
+    merge: 'named',
+    default: {},
+  },
+  deny: {
+    description: 'Tools that no agent may call, such as "bash" or "@github/*". Every layer adds to it.',
+    schema: z.array(text).max(1_000),
+    layers: anywhere,
+    merge: 'add',
+    default: [],
+  },
+  sandbox: {
+    description: 'Whether tools run in a box: where possible (auto), always (required) or never (off).',
+    schema: z.enum(['auto', 'required', 'off']),
+    layers: daemonOnly,
+    merge: 'override',
+    default: 'auto',
+  },
+  durability: {
+    description: 'Whether an event is on disk before work goes on (durable), or soon after (relaxed).',
+    schema: z.enum(['durable', 'relaxed']),
+    layers: daemonOnly,
+    merge: 'override',
+    default: 'durable',
+  },
+  sessionKeep: {
+    description: 'How many ended sessions of a project are kept; all, when left out.',
+    schema: z.int().nonnegative().max(1_000_000),
+    layers: usersOwn,
+    merge: 'override',
+  },
+  port: {
+    description: 'The port of the daemon.',
+    schema: z.int().min(1).max(65_535),
+    layers: daemonOnly,
+    merge: 'override',
+    default: 7433,
+  },
+  auth: {
+    description: 'How long a browser stays signed in, and under which further host names the daemon answers.',
+    schema: z.strictObject(webAuth).partial(),
+    entry: (name) => (Object.hasOwn(webAuth, name) ? webAuth[name as keyof typeof webAuth] : undefined),
+    layers: daemonOnly,
+    merge: 'named',
+    default: {},
+  },
+  telemetry: {
+    description: 'Where traces are sent (OTLP over HTTP); nowhere, when left out.',
+    schema: z.strictObject({ otlpEndpoint: address }),
+    layers: daemonOnly,
+    merge: 'override',
+  },
+  selfBootstrap: {
+    description: 'Whether this project is Matrix itself.',
+    schema: z.boolean(),
+    layers: usersOwn,
+    merge: 'override',
+    default: false,
+  },
+} as const satisfies Record<string, Setting>
+
+export type SettingKey = keyof typeof settings
+
+/** What a file of settings may hold. */
+export type MatrixConfig = { [Key in SettingKey]?: z.infer<(typeof settings)[Key]['schema']> }
+
+export function isSettingKey(key: string): key is SettingKey {
+  return Object.hasOwn(settings, key)
+}
+
+export function settingOf(key: SettingKey): Setting {
+  return settings[key]
+}
+
+const secretFields = new Set(['anthropicApiKey', 'claudeOauthToken', 'openaiApiKey'])
+
+/** Whether the value at this path is a credential: one of an auth group, or what looks like one in a server's launch. */
+export function isSecret(path: readonly (string | number)[], value: unknown): boolean {
+  const [key, , field, name] = path
+  if (typeof value !== 'string') return false
+  if (key === 'authGroups') return secretFields.has(String(field)) && !isReference(value)
+  if (key !== 'mcpServers') return false
+  const [, option = '', given = value] = (field === 'args' && /^-*([\w.-]+)=(.*)$/s.exec(value)) || []
+  return isLiteralCredential(field === 'env' ? String(name) : option, given)
+}
+
+/** `$env:NAME` and nothing else. */
+export function isReference(value: string): boolean {
+  return /^\$env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)
+}

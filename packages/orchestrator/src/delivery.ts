@@ -1,0 +1,57 @@
+import { type DurableEvent, MatrixError, type QueueMessage } from '@matrix/protocol'
+import { launchAgent } from './launch.ts'
+import type { ProjectContext } from './project-context.ts'
+import { isoNow } from './world.ts'
+
+export type DeliveryOptions = {
+  /** Facts that are stored together with the message. */
+  beside?: DurableEvent[]
+  /** Whether an agent that does not run is launched for it; otherwise it reads the message when something else wakes it. */
+  wake?: boolean
+}
+
+/**
+ * The only way a message reaches an agent: it is stored in the receiver's session, then queued if the agent runs, and else
+ * the agent is launched. Whoever delivers the same message again, after a crash or a lost answer, changes nothing.
+ */
+export async function deliverMessage(
+  ctx: ProjectContext,
+  taskId: string,
+  message: QueueMessage,
+  { beside = [], wake = true }: DeliveryOptions = {},
+): Promise<void> {
+  const task = ctx.tree.get(taskId)
+  if (task.folder)
+    throw new MatrixError('TASK_STATUS', `"${task.title}" is a folder, and nobody reads messages there`, {
+      hint: 'Send it to a task inside the folder.',
+    })
+  if (task.status === 'closed' && wake)
+    throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`, { hint: 'Reset it to let it start over.' })
+
+  const isNew = await inTurn(ctx, task.id, async () => {
+    if (await ctx.log.hasMessage(task.id, message.id)) return false
+    const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
+    await ctx.log.append(task.id, [...beside, event])
+    const agent = ctx.agents.get(task.id)
+    agent?.queue.enqueue(message)
+    ctx.touch(task.id)
+    return true
+  })
+  if (isNew && wake && !ctx.isClosing) launchAgent(ctx, task.id)
+}
+
+const turns = new WeakMap<ProjectContext, Map<string, Promise<unknown>>>()
+
+/** One after the other for each session: between "is it there?" and "store it" nobody else stores it. */
+async function inTurn<T>(ctx: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
+  const chains = turns.get(ctx) ?? new Map<string, Promise<unknown>>()
+  turns.set(ctx, chains)
+  const before = chains.get(taskId) ?? Promise.resolve()
+  const mine = before.catch(() => undefined).then(work)
+  chains.set(taskId, mine)
+  try {
+    return await mine
+  } finally {
+    if (chains.get(taskId) === mine) chains.delete(taskId)
+  }
+}

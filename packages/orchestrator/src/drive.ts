@@ -1,0 +1,194 @@
+import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
+import { recordTask } from '@matrix/task-tree'
+import type { Agent } from './agent.ts'
+import { completeTask } from './completion.ts'
+import { blockTask, noticeProblem } from './halt.ts'
+import { type Launch, readMemory } from './launch.ts'
+import type { Limiter } from './limiter.ts'
+import { type ProjectContext, roleOf } from './project-context.ts'
+import { openQuestion } from './question.ts'
+import { isoNow } from './world.ts'
+
+/** Runs an agent to its end, storing everything before the loop goes on. */
+export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Launch): Promise<void> {
+  const events = await openLoop(ctx, agent, launch)
+  const held: DurableEvent[] = []
+  agent.activity = 'working'
+  ctx.touch(agent.taskId)
+  for (;;) {
+    const step = await events.next()
+    if (step.done) return conclude(ctx, agent, step.value, held)
+    const event = step.value
+    if (!isPersistedByEmitEvent(event)) {
+      await observeSignal(ctx, agent, event)
+      continue
+    }
+    // Whoever sent a message has stored it; the loop says it again when it came too late for the events it was given.
+    if (event.type === 'message' && (await ctx.log.hasMessage(agent.taskId, event.message.id))) continue
+    held.push(event)
+    if (isHeldBack(agent, event)) continue
+    // Asking for the next event means that this one is stored.
+    const stored = held.splice(0)
+    await ctx.log.append(agent.taskId, stored)
+    for (const each of stored) await observeFact(ctx, agent, each)
+  }
+}
+
+async function openLoop(
+  ctx: ProjectContext,
+  agent: Agent,
+  { task, worktree, events, routes, tools }: Launch,
+): Promise<AsyncGenerator<Event, AgentResult>> {
+  const [first, ...fallbacks] = routes.map((route) => limited(route, ctx.modelCalls)) as [Route, ...Route[]]
+  const { maxTurns } = await ctx.settings()
+  agent.model = first.model
+  agent.contextWindow = await first.adapter.getContextWindow(first.model)
+  return runProviderLoop(
+    first.adapter,
+    {
+      taskId: task.id,
+      model: first.model,
+      systemPrompt: ctx.prompts.system(roleOf(task)),
+      tools,
+      events,
+      signal: agent.abort.signal,
+      fallbacks,
+      budget: ctx.ledger.budgetOf(task.id),
+      ...(maxTurns !== undefined && { limits: { maxTurns } }),
+      readMemory: async () => {
+        const memory = await readMemory(ctx, worktree)
+        return ctx.prompts.header({ worktree, memory, task: ctx.tree.get(task.id), role: roleOf(task) })
+      },
+      ports: {
+        now: ctx.world.clock.now,
+        random: ctx.world.random,
+        sleep: (ms, signal) => sleep(ctx, ms, signal),
+      },
+    },
+    task.id,
+    agent.queue,
+  )
+}
+
+function sleep({ world }: ProjectContext, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = world.clock.after(ms, () => {
+      signal.removeEventListener('abort', wake)
+      resolve()
+    })
+    const wake = () => {
+      cancel()
+      resolve()
+    }
+    if (signal.aborted) wake()
+    else signal.addEventListener('abort', wake, { once: true })
+  })
+}
+
+/** The same route with a place in the queue for every call. */
+function limited({ adapter, model }: Route, limiter: Limiter): Route {
+  const callAPI: ProviderAdapter['callAPI'] = async function* (call) {
+    const leave = await limiter.enter(call.signal)
+    try {
+      return yield* adapter.callAPI(call)
+    } finally {
+      leave()
+    }
+  }
+  return { adapter: { ...adapter, callAPI }, model }
+}
+
+/**
+ * Whether an event waits for others that are stored together with it or not at all: the parts of a turn, a compaction's marker
+ * and the conversation's new beginning, and the last words of an agent that ends itself.
+ */
+function isHeldBack(agent: Agent, event: DurableEvent): boolean {
+  if (agent.endingCall !== undefined) return true
+  return event.type === 'assistant_text' || event.type === 'tool_call' || event.type === 'compact_marker'
+}
+
+async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEvent): Promise<void> {
+  const { taskId } = agent
+  switch (event.type) {
+    case 'tool_call':
+      agent.callTimes.set(event.callId, event.ts)
+      agent.doing = event.name.replace(/^mcp__/, '').replace('__', ' ')
+      break
+    case 'turn_completed':
+      agent.model = event.model
+      ctx.touch(taskId)
+      break
+    case 'clarification_requested':
+      await openQuestion(ctx, event)
+      break
+    case 'error': {
+      const { code, message, hint = '' } = event
+      agent.problem = { code, message, hint }
+      await noticeProblem(ctx, taskId, agent.problem, event.ts)
+      break
+    }
+    case 'messages_consumed':
+      ctx.touch(taskId)
+      break
+    default:
+  }
+}
+
+async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent): Promise<void> {
+  const { taskId } = agent
+  ctx.emit({ kind: 'live', projectId: ctx.id, taskId, event })
+  switch (event.type) {
+    case 'agent_idle':
+      agent.activity = agent.problem ? 'blocked' : 'waiting'
+      agent.doing = undefined
+      agent.callTimes.clear()
+      await recordCost(ctx, taskId)
+      await agent.tools?.park()
+      ctx.touch(taskId)
+      break
+    case 'agent_active':
+      agent.activity = 'working'
+      agent.problem = undefined
+      ctx.attention.removeOf(taskId, 'failure', 'budget')
+      ctx.touch(taskId)
+      break
+    case 'usage':
+      agent.contextTokens = event.contextTokens
+      ctx.touch(taskId)
+      break
+    case 'status':
+      agent.doing = event.text
+      ctx.touch(taskId)
+      break
+    default:
+  }
+}
+
+/** The tree's own sum is only brought up to date when nothing else happens; the sessions know it at any time. */
+async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
+  const addCostUsd = ctx.ledger.spent(taskId) - ctx.tree.get(taskId).costUsd
+  if (addCostUsd > 0) await recordTask(ctx.tree, taskId, { addCostUsd })
+}
+
+async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, held: DurableEvent[]): Promise<void> {
+  const { taskId } = agent
+  if (result.exitReason !== 'interrupted' && agent.endingCall !== undefined) {
+    const success = result.exitReason === 'done_passed'
+    const { output, turns } = result
+    return completeTask(ctx, taskId, { callId: agent.endingCall, success, output, events: held, turns })
+  }
+  await ctx.log.append(taskId, held)
+  await recordCost(ctx, taskId)
+  if (agent.stopReason === 'user') return markStopped(ctx, taskId)
+  if (agent.stopReason || ctx.isClosing) return
+  if (agent.problem) ctx.halted.set(taskId, { kind: 'blocked', problem: agent.problem })
+  else await blockTask(ctx, taskId, new Error(result.output))
+}
+
+/** Says in the session that a person stopped its agent, so that it stays stopped after a restart. */
+export async function markStopped(ctx: ProjectContext, taskId: string): Promise<void> {
+  ctx.halted.set(taskId, { kind: 'stopped' })
+  await ctx.log.append(taskId, [{ type: 'agent_stopped', taskId, ts: isoNow(ctx.world), reason: 'user' }])
+  ctx.touch(taskId)
+}

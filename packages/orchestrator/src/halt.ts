@@ -1,0 +1,46 @@
+import { MatrixError, queueMessage } from '@matrix/protocol'
+import type { Problem } from '@matrix/protocol/http'
+import { deliverMessage } from './delivery.ts'
+import { type ProjectContext, taskAbove } from './project-context.ts'
+import { isoNow } from './world.ts'
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof MatrixError) return error.toJSON()
+  const fault = new MatrixError('INTERNAL', error instanceof Error ? error.message : String(error))
+  return fault.toJSON()
+}
+
+/** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */
+export async function blockTask(ctx: ProjectContext, taskId: string, error: unknown): Promise<void> {
+  const problem = problemOf(error)
+  ctx.halted.set(taskId, { kind: 'blocked', problem })
+  const ts = isoNow(ctx.world)
+  // Where the session itself cannot be written, the problem is only shown.
+  await ctx.log.append(taskId, [{ type: 'error', taskId, ts, ...problem }]).catch(() => undefined)
+  await noticeProblem(ctx, taskId, problem, ts)
+}
+
+/** Makes a problem known to the person and to the task above. */
+export async function noticeProblem(ctx: ProjectContext, taskId: string, problem: Problem, ts: string): Promise<void> {
+  const task = ctx.tree.find(taskId)
+  if (!task) return
+  ctx.attention.add({
+    id: `${problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure'}:${taskId}`,
+    kind: problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure',
+    projectId: ctx.id,
+    taskId,
+    taskTitle: task.title,
+    text: `${problem.message} ${problem.hint}`,
+    since: ts,
+  })
+  ctx.touch(taskId)
+  const above = taskAbove(ctx, taskId)
+  if (above?.status !== 'in_progress') return
+  const message = queueMessage.taskMessage({
+    id: `${taskId}/error/${ts}`,
+    fromTaskId: taskId,
+    fromTitle: task.title,
+    content: `[Matrix] This task cannot go on: ${problem.message} (${problem.code}) A person has been told.`,
+  })
+  await deliverMessage(ctx, above.id, message).catch(() => undefined)
+}

@@ -1,0 +1,218 @@
+import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
+import { type DurableEvent, loopTools, MatrixError, type TaskNode } from '@matrix/protocol'
+import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
+import { recordTask } from '@matrix/task-tree'
+import type { Agent, EventOf, StopReason } from './agent.ts'
+import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
+import { askForApproval } from './approvals.ts'
+import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
+import { completeTask, readDone } from './completion.ts'
+import { driveAgent, markStopped } from './drive.ts'
+import { blockTask } from './halt.ts'
+import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { isoNow } from './world.ts'
+
+/** What an agent needs to run: everything that had to be looked up, made or brought back. */
+export type Launch = {
+  task: TaskNode
+  worktree: string
+  events: DurableEvent[]
+  routes: Route[]
+  tools: ToolDefinition[]
+}
+
+/** Brings the agent of a task to life, or answers with the one that lives. It is known at once; its work begins a little later. */
+export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
+  const living = ctx.agents.get(taskId)
+  if (living) return living
+  const agent: Agent = {
+    taskId,
+    queue: createMessageQueue(),
+    abort: new AbortController(),
+    activity: 'starting',
+    doing: undefined,
+    problem: undefined,
+    model: undefined,
+    contextTokens: undefined,
+    contextWindow: undefined,
+    tools: undefined,
+    stopReason: undefined,
+    endingCall: undefined,
+    callTimes: new Map(),
+    repeated: new Set(),
+    ended: Promise.resolve(),
+  }
+  ctx.agents.set(taskId, agent)
+  ctx.tree.attachSession(taskId, agent)
+  ctx.halted.delete(taskId)
+  ctx.touch(taskId)
+  agent.ended = live(ctx, agent)
+  return agent
+}
+
+/** Interrupts an agent for real: the request in flight is cut, its tools are cancelled. */
+export function interruptAgent(agent: Agent, reason: StopReason): Promise<void> {
+  agent.stopReason ??= reason
+  agent.queue.close()
+  agent.abort.abort(new MatrixError('TOOL_CANCELLED', 'The agent was stopped.'))
+  return agent.ended
+}
+
+async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
+  let isFinished = false
+  try {
+    const launch = await prepare(ctx, agent)
+    if (launch) await driveAgent(ctx, agent, launch)
+    isFinished = true
+  } catch (error) {
+    if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
+    else if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
+  } finally {
+    await agent.tools?.close().catch(() => undefined)
+    leave(ctx, agent)
+  }
+  // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
+  if (isFinished && !agent.stopReason && agent.queue.size > 0 && !ctx.isClosing) launchAgent(ctx, agent.taskId)
+}
+
+function leave(ctx: ProjectContext, agent: Agent): void {
+  ctx.agents.delete(agent.taskId)
+  ctx.tree.detachSession(agent.taskId)
+  ctx.touch(agent.taskId)
+}
+
+/** Everything before the first word. Answers nothing when the session turns out to be at its end already. */
+async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | undefined> {
+  const { taskId } = agent
+  await recordStart(ctx, taskId)
+  const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
+  const task = ctx.tree.get(taskId)
+  const routes = await ctx.routes(roleOf(task))
+  agent.tools = await ctx.tools.open({
+    taskId,
+    worktree,
+    agents: [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name),
+    approve: (request, options) => askForApproval(ctx, taskId, request, options),
+    onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
+    onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
+  })
+  const tools = await createAgentTools(ctx, agent)
+
+  await openSession(ctx, task, worktree, routes)
+  await reportLostProcesses(ctx, taskId)
+  const events = await ctx.log.readActive(taskId)
+  const done = readDone(events)
+  if (done) {
+    await completeTask(ctx, taskId, done)
+    return undefined
+  }
+  const repeated = await repeatOrphans(ctx, agent, events, tools)
+  for (const message of findPendingMessages(events)) agent.queue.enqueue(message)
+  return { task, worktree, events: [...events, ...repeated], routes, tools }
+}
+
+async function recordStart(ctx: ProjectContext, taskId: string): Promise<void> {
+  const { status } = ctx.tree.get(taskId)
+  if (status !== 'in_progress') await recordTask(ctx.tree, taskId, { status: 'in_progress' })
+  ctx.attention.removeOf(taskId, 'failure', 'review', 'conflict', 'budget')
+}
+
+/** The worktree of a task; that of the task above is made first, because the work starts from its branch. */
+export async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
+  const task = ctx.tree.get(taskId)
+  const baseBranch = await ensureTarget(ctx, task, signal)
+  const { path, branch } = await ctx.worktrees.create({
+    taskId,
+    title: task.title,
+    baseBranch,
+    ...(signal && { signal }),
+    setup: {
+      onOutput: (text) => ctx.emit({ kind: 'live', projectId: ctx.id, taskId, event: status(ctx, taskId, text) }),
+    },
+  })
+  await ctx.tools.adopt(path)
+  if (task.branch !== branch || task.worktreePath !== path) {
+    await recordTask(ctx.tree, taskId, { branch, worktreePath: path })
+    ctx.touch(taskId)
+  }
+  return path
+}
+
+/** The branch that a task's work starts from and returns to: that of the task above, or the project's own. */
+export async function ensureTarget(ctx: ProjectContext, task: TaskNode, signal?: AbortSignal): Promise<string> {
+  const above = taskAbove(ctx, task.id)
+  if (!above) {
+    if (task.baseBranch) return task.baseBranch
+    throw new MatrixError('PROJECT_UNUSABLE', 'The root task does not say which branch it works for')
+  }
+  if (above.branch) return above.branch
+  await ensureWorktree(ctx, above.id, signal)
+  return ctx.tree.get(above.id).branch ?? ''
+}
+
+function status(ctx: ProjectContext, taskId: string, text: string) {
+  return { type: 'status' as const, taskId, ts: isoNow(ctx.world), text: text.trimEnd().slice(-500) }
+}
+
+/** A session that begins, or begins anew after a fork, is told first where it is and what it is for. */
+async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string, routes: Route[]): Promise<void> {
+  const events = await ctx.log.readActive(task.id)
+  const since = events.slice(events.findLastIndex(({ type }) => type === 'fork_marker') + 1)
+  const stamp = { taskId: task.id, ts: isoNow(ctx.world) }
+  const started: DurableEvent = { type: 'orchestration_started', ...stamp, model: routes[0]?.model ?? '' }
+  if (since.some(({ type }) => type === 'task_started' || type === 'compact_marker')) {
+    if (isStopped(events)) await ctx.log.append(task.id, [started])
+    return
+  }
+  const memory = await readMemory(ctx, worktree)
+  await ctx.log.append(task.id, [
+    started,
+    {
+      type: 'task_started',
+      ...stamp,
+      title: task.title,
+      branch: task.branch ?? '',
+      worktreePath: worktree,
+      parentId: task.parentId,
+      description: task.description,
+    },
+    { type: 'notice', ...stamp, text: ctx.prompts.header({ worktree, memory, task, role: roleOf(task) }) },
+  ])
+}
+
+export function readMemory(ctx: ProjectContext, worktree: string): Promise<string | undefined> {
+  return ctx.world.files.read(`${worktree}/.mxd/memory.md`)
+}
+
+/**
+ * Calls that a crash left without a result. Those that have the same effect however often they are made are made again; the
+ * loop tells the model that the outcome of the others is unknown.
+ */
+async function repeatOrphans(
+  ctx: ProjectContext,
+  agent: Agent,
+  events: DurableEvent[],
+  tools: ToolDefinition[],
+): Promise<DurableEvent[]> {
+  const handlers = new Map(tools.map((tool) => [tool.name, tool]))
+  const results: EventOf<'tool_result'>[] = []
+  for (const call of findOrphanedToolCalls(events)) {
+    if (!isRepeatable(call.name) || call.invalidInput !== undefined) continue
+    agent.callTimes.set(call.callId, call.ts)
+    agent.repeated.add(call.callId)
+    const extra = { toolCallId: call.callId, signal: agent.abort.signal }
+    const { content, isError } = await executeTool(call.name, call.input as Record<string, unknown>, handlers, extra)
+    const ts = isoNow(ctx.world)
+    results.push({ type: 'tool_result', taskId: agent.taskId, ts, callId: call.callId, content, isError })
+  }
+  await ctx.log.append(agent.taskId, results)
+  return results
+}
+
+/** Whether a person stopped the agent and nobody has let it go on since. */
+export function isStopped(events: DurableEvent[]): boolean {
+  const last = events.findLast(({ type }) => type === 'agent_stopped' || type === 'orchestration_started')
+  return last?.type === 'agent_stopped'
+}
+
+export const waitingCalls: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])

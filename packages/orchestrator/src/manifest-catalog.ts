@@ -1,0 +1,188 @@
+import { dirname, join } from 'node:path'
+import {
+  attenuate,
+  checkLock,
+  type Finding,
+  type Lock,
+  type Manifest,
+  manifestDigest,
+  parseDocument,
+  placeProblems,
+  verifyDocument,
+} from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
+import * as z from 'zod'
+import type { ConfigProject } from './config/config.ts'
+import { type Subject, subjectDigest, type Trust } from './config/trust.ts'
+import type { World } from './world.ts'
+
+/** A manifest that agents may work by, and the lock beside it. */
+export type AgentManifest = {
+  name: string
+  source: 'repository' | 'user' | 'shipped'
+  file: string
+  /** Where relative files of the manifest start. */
+  base: string
+  manifest: Manifest
+  lock: Lock | undefined
+  /** What was kept beside the lock, so that the same dependencies can be fetched again. */
+  lockFiles: Record<string, unknown> | undefined
+  /** The repository has one of this name too, which was passed over because nobody has approved it. */
+  passedOver: UnapprovedAgent | undefined
+}
+
+/** A manifest that came with a repository and could do more than the user's own. */
+export type UnapprovedAgent = { name: string; file: string; digest: string; manifest: Manifest }
+
+export type FindOptions = {
+  project?: ConfigProject | undefined
+  /** The user's own choice (`agent` in the settings): what a repository may use without being asked about. */
+  defaultAgent?: string | undefined
+}
+
+export type ManifestCatalog = {
+  /** The repository's, if it may be used; else the user's; else the one that comes with Matrix. */
+  get(name: string, options?: FindOptions): Promise<AgentManifest>
+  findUnapproved(name: string, options: FindOptions): Promise<UnapprovedAgent | undefined>
+  /** `digest` is that of the manifest the person was shown. */
+  approve(project: ConfigProject, name: string, digest: string): Promise<void>
+}
+
+export type CatalogOptions = {
+  dataDirectory: string
+  /** Where the manifests lie that come with Matrix. */
+  shippedDirectory: string
+  trust: Trust
+}
+
+/** Finds manifests by name. Files are read when asked, and checked each time. */
+export function openManifestCatalog({ files }: Pick<World, 'files'>, options: CatalogOptions): ManifestCatalog {
+  const { dataDirectory, shippedDirectory, trust } = options
+  const ownPlaces = [
+    { source: 'user', directory: join(dataDirectory, 'agents') },
+    { source: 'shipped', directory: shippedDirectory },
+  ] as const
+
+  async function findOwn(name: string): Promise<Found | undefined> {
+    for (const { source, directory } of ownPlaces) {
+      const found = await read(directory, name, source)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  async function findTheirs(
+    name: string,
+    { project, defaultAgent = 'default' }: FindOptions,
+  ): Promise<Judged | undefined> {
+    const found = project && (await read(join(project.path, '.mxd', 'agents'), name, 'repository'))
+    if (!project || !found) return undefined
+    const subject = subjectOf(project, found)
+    const isUsable = (await trust.isTrusted(subject)) || isWithin(await findOwn(defaultAgent), found)
+    return { found, subject, isUsable }
+  }
+
+  async function findUnapproved(name: string, given: FindOptions): Promise<UnapprovedAgent | undefined> {
+    const theirs = await findTheirs(checkName(name), given)
+    return theirs && !theirs.isUsable ? toUnapproved(theirs) : undefined
+  }
+
+  async function read(directory: string, name: string, source: AgentManifest['source']): Promise<Found | undefined> {
+    const file = join(directory, `${name}.json`)
+    const text = await files.read(file)
+    if (text === undefined) return undefined
+    const manifest = await checkManifestText(file, text)
+    const lockFile = join(directory, `${name}.lock.json`)
+    const lockText = await files.read(lockFile)
+    const lock = lockText === undefined ? undefined : checkLockText(lockFile, lockText, manifest)
+    const lockFiles = lock && (await readLockFiles(join(directory, `${name}.lock.dependencies.json`)))
+    return { name, source, file, base: dirname(file), manifest, lock, lockFiles }
+  }
+
+  async function readLockFiles(file: string): Promise<Record<string, unknown> | undefined> {
+    const text = await files.read(file)
+    try {
+      return text === undefined ? undefined : z.record(z.string(), z.unknown()).parse(JSON.parse(text))
+    } catch (cause) {
+      throw new MatrixError('DOCUMENT_INVALID', `${file} does not hold the lock files of packages.`, {
+        hint: 'Run matrix lock again; it writes the file.',
+        cause,
+      })
+    }
+  }
+
+  return {
+    async get(name, given = {}) {
+      const theirs = await findTheirs(checkName(name), given)
+      if (theirs?.isUsable) return { ...theirs.found, passedOver: undefined }
+      const passedOver = theirs && toUnapproved(theirs)
+      const own = await findOwn(name)
+      if (own) return { ...own, passedOver }
+      if (passedOver)
+        throw new MatrixError('AGENT_UNAPPROVED', `${passedOver.file} came with the repository and is not approved.`)
+      throw new MatrixError('AGENT_UNKNOWN', `There is no manifest "${name}".`, {
+        hint: `Put one into ${join(dataDirectory, 'agents', `${name}.json`)}, or use the default one.`,
+      })
+    },
+    findUnapproved,
+    async approve(project, name, digest) {
+      const theirs = await findTheirs(checkName(name), { project })
+      if (!theirs) throw new MatrixError('AGENT_UNKNOWN', `The repository has no manifest "${name}".`)
+      await trust.add(theirs.subject, digest)
+    },
+  }
+}
+
+type Found = Omit<AgentManifest, 'passedOver'>
+type Judged = { found: Found; subject: Subject; isUsable: boolean }
+
+function toUnapproved({ found: { name, file, manifest }, subject }: Judged): UnapprovedAgent {
+  return { name, file, digest: subjectDigest(subject), manifest }
+}
+
+/** The lock too: it says which file of a package is run. */
+function subjectOf(project: ConfigProject, { name, manifest, lock, lockFiles }: Found): Subject {
+  const content = { manifest, lock: lock ?? null, lockFiles: lockFiles ?? null }
+  return { kind: 'agent', projectId: project.id, name, content }
+}
+
+/** Whether a manifest allows nothing beyond the user's own. One with a lock of its own is always for a person to judge. */
+function isWithin(own: Found | undefined, { manifest, lock }: Found): boolean {
+  if (!own || lock) return false
+  return attenuate({ manifest: own.manifest, policy: own.lock?.policy }, { manifest }).allowed
+}
+
+/** The name becomes a file name, so it must be no way out of the folder. */
+function checkName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name
+  throw new MatrixError('AGENT_UNKNOWN', `${JSON.stringify(name.slice(0, 100))} is not the name of a manifest.`, {
+    hint: 'A name has letters, digits, - and _, at most 64 of them.',
+  })
+}
+
+async function checkManifestText(file: string, text: string): Promise<Manifest> {
+  const { format, findings, value } = await verifyDocument(Buffer.from(text))
+  refuseErrors(file, findings)
+  if (format === 'matrix') return value as Manifest
+  throw new MatrixError('DOCUMENT_INVALID', `${file} is not a Matrix manifest.`, {
+    hint: 'Turn it into one with matrix import or matrix lock.',
+  })
+}
+
+function checkLockText(file: string, text: string, manifest: Manifest): Lock {
+  const { source, value, findings } = parseDocument(Buffer.from(text))
+  refuseErrors(file, findings)
+  const { lock, problems } = checkLock(value)
+  refuseErrors(file, placeProblems(problems, source, 'default'))
+  if (lock && lock.manifest_digest === manifestDigest(manifest)) return lock
+  throw new MatrixError('DOCUMENT_INVALID', `${file} locks another manifest than the one beside it.`, {
+    hint: 'Run matrix lock again and read the difference.',
+  })
+}
+
+function refuseErrors(file: string, findings: readonly Finding[]): void {
+  const [first, ...more] = findings.filter(({ severity }) => severity === 'error')
+  if (!first) return
+  const others = more.length > 0 ? ` (and ${more.length} more)` : ''
+  throw new MatrixError('DOCUMENT_INVALID', `${file}:${first.line}: ${first.message}${others}`, { hint: first.fix })
+}

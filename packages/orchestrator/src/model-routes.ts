@@ -1,0 +1,151 @@
+import { MatrixError } from '@matrix/protocol'
+import {
+  createAnthropicAdapter,
+  createOpenaiChatAdapter,
+  createOpenaiResponsesAdapter,
+  type ProviderAdapter,
+  type Route,
+} from '@matrix/provider-loop'
+import type { Settings } from './config/config.ts'
+import { type AuthGroup, providerOf } from './config/settings.ts'
+
+/** Takes note of what must never be seen. */
+export type SecretSink = { add(name: string, value: string): void }
+
+/** The connections to providers: one for each set of credentials, kept for as long as there are agents. */
+export type Adapters = {
+  get(group: AuthGroup): ProviderAdapter
+  close(): void
+}
+
+/** Where agents find their models: the first choice, then where to go on when it fails. */
+export type ModelRoutes = { root: Route[]; child: Route[] }
+
+export type ModelSettings = Pick<
+  Settings,
+  'authGroups' | 'defaultAuth' | 'model' | 'childAuth' | 'childModel' | 'fallbackModels'
+>
+
+export function openAdapters(): Adapters {
+  const adapters = new Map<string, ProviderAdapter>()
+  return {
+    get(group) {
+      const key = JSON.stringify(Object.entries(group).sort())
+      const adapter = adapters.get(key) ?? connect(group)
+      adapters.set(key, adapter)
+      return adapter
+    },
+    close() {
+      for (const adapter of adapters.values()) adapter.close()
+      adapters.clear()
+    },
+  }
+}
+
+/** Turns the settings into routes. Every credential among them is handed to `secrets` first. */
+export function createModelRoutes(
+  settings: ModelSettings,
+  { adapters, secrets }: { adapters: Adapters; secrets: SecretSink },
+): ModelRoutes {
+  hideSecrets(settings.authGroups, secrets)
+  const auth = settings.defaultAuth ?? defaultGroup(settings.authGroups)
+  const childAuth = settings.childAuth ?? auth
+  const root = getGroup(settings, auth, 'defaultAuth')
+  const child = getGroup(settings, childAuth, 'childAuth')
+
+  const model = settings.model ?? defaultModel(auth, root, 'model')
+  const childModel =
+    settings.childModel ?? (isSameOffer(root, child) ? model : defaultModel(childAuth, child, 'childModel'))
+  const route = (group: AuthGroup, name: string): Route => ({ adapter: adapters.get(group), model: name })
+  const fallbacks = settings.fallbackModels.map((each) =>
+    route(getGroup(settings, each.auth, 'fallbackModels'), each.model),
+  )
+  return {
+    root: distinct([route(root, model), ...fallbacks]),
+    child: distinct([route(child, childModel), ...fallbacks]),
+  }
+}
+
+const openaiHost = 'api.openai.com'
+
+/** OpenAI itself speaks Responses; everything that only resembles it speaks Chat. */
+function connect(group: AuthGroup): ProviderAdapter {
+  if (providerOf(group) === 'openai') {
+    const { openaiApiKey, openaiBaseUrl } = group
+    const options = { ...(openaiApiKey && { apiKey: openaiApiKey }), ...(openaiBaseUrl && { openaiBaseUrl }) }
+    return isOwnAddress(group) ? createOpenaiChatAdapter(options) : createOpenaiResponsesAdapter(options)
+  }
+  const { anthropicApiKey, claudeOauthToken, anthropicBaseUrl } = group
+  const apiKey = anthropicApiKey ?? (claudeOauthToken ? undefined : 'none')
+  return createAnthropicAdapter({
+    // With both, the key: two ways of signing in on one request are refused.
+    ...(apiKey ? { apiKey } : { authToken: claudeOauthToken ?? '' }),
+    ...(anthropicBaseUrl && { baseUrl: anthropicBaseUrl }),
+  })
+}
+
+/** A server of the user's own, which nobody here knows the models of. */
+function isOwnAddress({ openaiBaseUrl }: AuthGroup): boolean {
+  return openaiBaseUrl !== undefined && new URL(openaiBaseUrl).host !== openaiHost
+}
+
+function hideSecrets(groups: Settings['authGroups'], secrets: SecretSink): void {
+  for (const [name, group] of Object.entries(groups))
+    for (const field of ['anthropicApiKey', 'claudeOauthToken', 'openaiApiKey'] as const) {
+      const value = group[field]
+      if (value !== undefined) secrets.add(`authGroups.${name}.${field}`, value)
+    }
+}
+
+function defaultGroup(groups: Settings['authGroups']): string {
+  const [first] = Object.keys(groups)
+  if (first === undefined)
+    throw new MatrixError('PROVIDER_MISSING', 'No model provider is configured.', {
+      hint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY where Matrix is started, or run matrix config set authGroups.default.anthropicApiKey.',
+    })
+  return Object.hasOwn(groups, 'default') ? 'default' : first
+}
+
+function getGroup({ authGroups }: ModelSettings, name: string, setting: string): AuthGroup {
+  const group = Object.hasOwn(authGroups, name) ? authGroups[name] : undefined
+  if (!group)
+    throw new MatrixError('PROVIDER_MISSING', `"${setting}" names the auth group "${name}", which does not exist.`, {
+      hint: `Name one that does (${Object.keys(authGroups).join(', ') || 'there is none yet'}), or set its key: matrix config set authGroups.${name}.anthropicApiKey.`,
+    })
+  if (hasCredential(group)) return group
+  const field = providerOf(group) === 'openai' ? 'openaiApiKey' : 'anthropicApiKey'
+  throw new MatrixError('PROVIDER_MISSING', `The auth group "${name}" has no key.`, {
+    hint: `Set it: matrix config set authGroups.${name}.${field}.`,
+  })
+}
+
+/** A server at an address of its own may ask for none. */
+function hasCredential(group: AuthGroup): boolean {
+  const { anthropicApiKey, claudeOauthToken, anthropicBaseUrl, openaiApiKey, openaiBaseUrl } = group
+  return [anthropicApiKey, claudeOauthToken, anthropicBaseUrl, openaiApiKey, openaiBaseUrl].some(Boolean)
+}
+
+const defaultModels = { anthropic: 'claude-sonnet-4-6', openai: 'gpt-5.4' } as const
+
+function defaultModel(name: string, group: AuthGroup, setting: 'model' | 'childModel'): string {
+  if (!isOwnAddress(group)) return defaultModels[providerOf(group) ?? 'anthropic']
+  throw new MatrixError(
+    'CONFIG_INVALID',
+    `The auth group "${name}" leads to a server of its own, and no model is named.`,
+    {
+      hint: `Say which model of that server to use: matrix config set ${setting} <name>.`,
+    },
+  )
+}
+
+/** Whether two groups offer the same models, so that a model of one can be asked of the other. */
+function isSameOffer(a: AuthGroup, b: AuthGroup): boolean {
+  return providerOf(a) === providerOf(b) && a.openaiBaseUrl === b.openaiBaseUrl
+}
+
+function distinct(routes: Route[]): Route[] {
+  return routes.filter(
+    ({ adapter, model }, index) =>
+      routes.findIndex((each) => each.adapter === adapter && each.model === model) === index,
+  )
+}

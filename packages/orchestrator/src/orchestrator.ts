@@ -1,0 +1,265 @@
+import type { DataStore } from '@matrix/event-store'
+import { MatrixError, queueMessage } from '@matrix/protocol'
+import type { Attention, Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import type { Route } from '@matrix/provider-loop'
+import type { SetupHook, TreeOptions, Worktrees } from '@matrix/task-tree'
+import type { Config, Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
+import { deliverMessage } from './delivery.ts'
+import { problemOf } from './halt.ts'
+import { createLimiter } from './limiter.ts'
+import type { Operations, Orchestrator, Resumed } from './operations.ts'
+import { type OpenProject, openProject, type ProjectPorts, viewBrokenProject } from './project.ts'
+import type { Prompts, Role } from './project-context.ts'
+import { projectOperations } from './project-operations.ts'
+import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
+import { resumeProject } from './resume.ts'
+import type { ToolHost } from './tool-host.ts'
+import type { World } from './world.ts'
+
+/** Everything that the orchestrator takes from outside. */
+export type OrchestratorPorts = {
+  world: World
+  registry: ProjectRegistry
+  config: Config
+  trust: Trust
+  /** The project's own folder in the data directory. */
+  directoryOf(projectId: string): string
+  openStore(directory: string): Promise<DataStore>
+  openWorktrees(project: Registered, approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
+  findBaseBranch(project: Registered): Promise<string>
+  treeOptions(project: Registered): TreeOptions
+  toolsOf(project: Registered): ToolHost
+  promptsOf(project: Registered): Prompts
+  routes(settings: Settings, role: Role): Promise<Route[]> | Route[]
+  provider(settings: Settings): { kind: 'mock' | 'configured' | 'missing'; model: string | null }
+  sandbox(): { isActive: boolean; reason: string | null }
+  isDemo(project: Registered): boolean
+  later(work: () => void): void
+  /** Ends what is shared by all projects, when the last one is closed. */
+  close(): Promise<void>
+}
+
+type Entry = { registered: Registered; open: OpenProject } | { registered: Registered; problem: Problem }
+
+/** Opens every project that is registered. One that cannot be opened keeps its reason and harms no other. */
+export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orchestrator> {
+  const { world, registry, config } = ports
+  const entries = new Map<string, Entry>()
+  const listeners = new Set<(frame: Frame) => void>()
+  const { settings } = await config.resolve()
+  const modelCalls = createLimiter(settings.maxConcurrentModelCalls)
+  const heavyTools = createLimiter(settings.maxConcurrentHeavyTools)
+  let provider = ports.provider(settings)
+
+  function emit(frame: Frame): void {
+    for (const listener of listeners) listener(frame)
+  }
+
+  function portsOf(registered: Registered): ProjectPorts {
+    const { id } = registered
+    const current = async () => (await config.resolve({ id, path: registry.get(id).path })).settings
+    return {
+      world,
+      directory: ports.directoryOf(id),
+      openStore: ports.openStore,
+      openWorktrees: (approveSetup) => ports.openWorktrees(registered, approveSetup),
+      trust: ports.trust,
+      findBaseBranch: () => ports.findBaseBranch(registered),
+      treeOptions: ports.treeOptions(registered),
+      tools: ports.toolsOf(registered),
+      prompts: ports.promptsOf(registered),
+      neighbours: {
+        list: () => registry.list().filter((other) => other.id !== id),
+        send: (toProjectId, message) => sendToProject(registered, toProjectId, message),
+      },
+      modelCalls,
+      heavyTools,
+      settings: current,
+      routes: async (role) => ports.routes(await current(), role),
+      emit,
+      later: ports.later,
+    }
+  }
+
+  async function open(registered: Registered): Promise<Entry> {
+    const entry = await openProject(registered, portsOf(registered)).then(
+      (opened): Entry => ({ registered, open: opened }),
+      (error): Entry => ({ registered, problem: problemOf(error) }),
+    )
+    entries.set(registered.id, entry)
+    return entry
+  }
+
+  async function close(id: string): Promise<void> {
+    const entry = entries.get(id)
+    entries.delete(id)
+    if (entry && 'open' in entry) await entry.open.close()
+  }
+
+  function contextOf(projectId: string) {
+    const entry = entries.get(projectId)
+    if (!entry) throw new MatrixError('PROJECT_UNKNOWN', `There is no project ${projectId}`)
+    if ('open' in entry) return entry.open.ctx
+    const { message, hint } = entry.problem
+    throw new MatrixError('PROJECT_UNUSABLE', message, { hint })
+  }
+
+  async function sendToProject(
+    from: Registered,
+    toProjectId: string,
+    message: { id: string; content: string },
+  ): Promise<void> {
+    const to = contextOf(toProjectId)
+    const { id, content } = message
+    const words = queueMessage.crossProject({ id, fromProjectId: from.id, fromProject: from.name, content })
+    await deliverMessage(to, to.tree.root().id, words)
+  }
+
+  function viewOf(entry: Entry): ProjectView {
+    const { registered } = entry
+    return 'open' in entry ? entry.open.view(ports.isDemo(registered)) : viewBrokenProject(registered, entry.problem)
+  }
+
+  const contexts = () => [...entries.values()].flatMap((entry) => ('open' in entry ? [entry.open.ctx] : []))
+  const chosen = (projectId: string | undefined) => (projectId === undefined ? contexts() : [contextOf(projectId)])
+
+  async function reopen(id: string): Promise<ProjectView> {
+    await close(id)
+    const entry = await open(registry.get(id))
+    if ('open' in entry) await resumeProject(entry.open.ctx)
+    const project = viewOf(entry)
+    emit({ kind: 'project', project })
+    return project
+  }
+
+  const perProject = Object.fromEntries(
+    Object.entries(projectOperations).map(([name, operation]) => [
+      name,
+      // Each operation takes exactly what its route describes; the table keeps the two together.
+      async (request: { params: { projectId: string } }) =>
+        operation(contextOf(request.params.projectId), request as never),
+    ]),
+  ) as unknown as Pick<Operations, keyof typeof projectOperations>
+
+  const shared: Omit<Operations, keyof typeof projectOperations> = {
+    listProjects: async () => [...entries.values()].map(viewOf),
+    async registerProject({ body }) {
+      const { id } = await registry.register(body)
+      return reopen(id)
+    },
+    async updateProject({ params, body }) {
+      await registry.update(params.projectId, body)
+      return reopen(params.projectId)
+    },
+    async deregisterProject({ params }) {
+      await registry.deregister(params.projectId)
+      await close(params.projectId)
+      emit({ kind: 'project_removed', projectId: params.projectId })
+      return null
+    },
+    listAttention: async ({ query }) => chosen(query.projectId).flatMap((ctx): Attention[] => ctx.attention.list()),
+    async dismissAttention({ params }) {
+      const owner = contexts().find((ctx) => ctx.attention.find(params.attentionId))
+      const kind = owner?.attention.find(params.attentionId)?.kind
+      if (!owner || !kind) throw new MatrixError('ATTENTION_UNKNOWN', 'Nothing of that kind waits any more')
+      if (kind === 'approval' || kind === 'question')
+        throw new MatrixError('REQUEST_INVALID', 'An agent waits for this', { hint: 'Answer it, or stop the task.' })
+      owner.attention.remove(params.attentionId)
+      return null
+    },
+    async search({ query }) {
+      const { q, projectId, types, since, until, taskId, limit } = query
+      const filter = {
+        limit,
+        ...(taskId !== undefined && { sessionId: taskId }),
+        ...(types !== undefined && { types: types.split(',') as never[] }),
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
+      }
+      const results = await Promise.all(
+        chosen(projectId).map(async (ctx) => ({ ctx, result: await ctx.store.index.search(q, filter) })),
+      )
+      const hits = results.flatMap(({ ctx, result }) =>
+        result.hits.map(({ sessionId, ...hit }) => ({ projectId: ctx.id, taskId: sessionId, ...hit })),
+      )
+      hits.sort((a, b) => (a.ts < b.ts ? 1 : -1))
+      return { hits: hits.slice(0, limit), complete: results.every(({ result }) => result.complete) }
+    },
+    async readCosts({ query }) {
+      const by = query.by.split(',') as ('task' | 'day' | 'model' | 'session')[]
+      const filter = {
+        ...(query.taskId !== undefined && { taskId: query.taskId }),
+        ...(query.since !== undefined && { since: query.since }),
+        ...(query.until !== undefined && { until: query.until }),
+      }
+      return chosen(query.projectId).flatMap((ctx) => ctx.store.index.costs(by, filter))
+    },
+    readConfig: ({ query }) => config.view(projectFor(query.projectId)),
+    async setConfig({ params, query, body }) {
+      await config.set(params.layer, params.key, body.value, projectFor(query.projectId))
+      return configChanged(query.projectId)
+    },
+    async unsetConfig({ params, query }) {
+      await config.unset(params.layer, params.key, projectFor(query.projectId))
+      return configChanged(query.projectId)
+    },
+  }
+
+  function projectFor(projectId: string | undefined): { id: string; path: string } | undefined {
+    return projectId === undefined ? undefined : registry.get(projectId)
+  }
+
+  async function configChanged(projectId: string | undefined) {
+    const { settings: next } = await config.resolve()
+    modelCalls.setLimit(next.maxConcurrentModelCalls)
+    heavyTools.setLimit(next.maxConcurrentHeavyTools)
+    provider = ports.provider(next)
+    emit({ kind: 'config', projectId: projectId ?? null })
+    return config.view(projectFor(projectId))
+  }
+
+  for (const registered of registry.list()) await open(registered)
+
+  return {
+    ...perProject,
+    ...shared,
+    async resume() {
+      const total: Resumed = {
+        waiting: 0,
+        continued: 0,
+        ended: 0,
+        problems: registry.problems.map(({ message }) => message),
+      }
+      for (const entry of entries.values()) {
+        if ('problem' in entry) {
+          total.problems.push(`${entry.registered.name}: ${entry.problem.message}`)
+          continue
+        }
+        const { waiting, continued, ended, problems } = await resumeProject(entry.open.ctx)
+        total.waiting += waiting
+        total.continued += continued
+        total.ended += ended
+        total.problems.push(...entry.open.notices, ...problems)
+      }
+      return total
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    agents() {
+      const views = [...entries.values()].map(viewOf)
+      return {
+        live: views.reduce((sum, { agents }) => sum + agents.live, 0),
+        working: views.reduce((sum, { agents }) => sum + agents.working, 0),
+      }
+    },
+    sandbox: ports.sandbox,
+    provider: () => provider,
+    async close() {
+      await Promise.all([...entries.keys()].map(close))
+      await ports.close()
+    },
+  }
+}

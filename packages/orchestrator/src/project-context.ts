@@ -1,0 +1,75 @@
+import type { DataStore } from '@matrix/event-store'
+import type { TaskNode } from '@matrix/protocol'
+import type { Frame, Problem } from '@matrix/protocol/http'
+import type { Route } from '@matrix/provider-loop'
+import type { TaskTree, Worktrees } from '@matrix/task-tree'
+import type { Agent } from './agent.ts'
+import type { AttentionList } from './attention.ts'
+import type { Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
+import type { Ledger } from './ledger.ts'
+import type { Limiter } from './limiter.ts'
+import type { SessionFacts } from './session-facts.ts'
+import type { SessionLog } from './session-log.ts'
+import type { BackgroundCommand, ToolHost } from './tool-host.ts'
+import type { World } from './world.ts'
+
+export type Role = 'root' | 'task'
+
+/** What an agent is told before anybody speaks to it. */
+export type Prompts = {
+  system(role: Role): string
+  header(about: { worktree: string; memory: string | undefined; task: TaskNode; role: Role }): string
+}
+
+/** Other projects, as the agents of this one see them. */
+export type Neighbours = {
+  list(): { id: string; name: string }[]
+  send(toProjectId: string, message: { id: string; content: string }): Promise<void>
+}
+
+/** One open project, with everything its agents need. Only what is passed in here reaches the outside. */
+export type ProjectContext = {
+  readonly id: string
+  readonly name: string
+  readonly world: World
+  readonly store: DataStore
+  readonly log: SessionLog
+  readonly facts: SessionFacts
+  readonly tree: TaskTree<Agent>
+  readonly worktrees: Worktrees
+  readonly tools: ToolHost
+  readonly prompts: Prompts
+  readonly neighbours: Neighbours
+  readonly ledger: Ledger
+  readonly attention: AttentionList
+  readonly trust: Trust
+  readonly modelCalls: Limiter
+  readonly heavyTools: Limiter
+  readonly agents: Map<string, Agent>
+  /** Why the agent of a task cannot go on, or that a person stopped it. */
+  readonly halted: Map<string, Halt>
+  /** Commands that run in the background, by the id of the message that will tell of their end. */
+  readonly processes: Map<string, BackgroundCommand & { taskId: string; startedAt: string }>
+  /** Ends the wait for each open question. */
+  readonly questionTimers: Map<string, () => void>
+  settings(): Promise<Settings>
+  routes(role: Role): Promise<Route[]>
+  emit(frame: Frame): void
+  /** Says that a task looks different now. */
+  touch(taskId: string): void
+  /** Fires when the project is closed: no agent is launched any more, and nobody is asked anything. */
+  readonly closing: AbortController
+  readonly isClosing: boolean
+}
+
+export type Halt = { kind: 'stopped' } | { kind: 'blocked'; problem: Problem }
+
+export function roleOf(task: TaskNode): Role {
+  return task.parentId === null ? 'root' : 'task'
+}
+
+/** The nearest task above that has an agent of its own. */
+export function taskAbove(ctx: ProjectContext, taskId: string): TaskNode | undefined {
+  return ctx.tree.ancestors(taskId).find((task) => !task.folder)
+}

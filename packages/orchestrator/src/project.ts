@@ -1,0 +1,279 @@
+import { type DataStore, findResumeState } from '@matrix/event-store'
+import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
+import type { Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import type { Route } from '@matrix/provider-loop'
+import {
+  createTree,
+  openTree,
+  rebuildTree,
+  type SetupHook,
+  type TaskTree,
+  type TreeOptions,
+  type Worktrees,
+} from '@matrix/task-tree'
+import type { Agent, EventOf } from './agent.ts'
+import { createAttentionList } from './attention.ts'
+import type { Settings } from './config/config.ts'
+import type { Trust } from './config/trust.ts'
+import { interruptAgent } from './launch.ts'
+import { type BudgetLimit, createLedger } from './ledger.ts'
+import type { Limiter } from './limiter.ts'
+import type { Neighbours, ProjectContext, Prompts, Role } from './project-context.ts'
+import type { Project as Registered } from './project-registry.ts'
+import { createSessionFacts } from './session-facts.ts'
+import { openSessionLog } from './session-log.ts'
+import { approveSetup } from './setup-approval.ts'
+import { createTaskFrames } from './task-frames.ts'
+import { viewTask } from './task-view.ts'
+import type { ToolHost } from './tool-host.ts'
+import type { World } from './world.ts'
+
+/** What a project is opened with. Everything that reaches outside is in here. */
+export type ProjectPorts = {
+  world: World
+  /** The project's own folder in the data directory. */
+  directory: string
+  openStore(directory: string): Promise<DataStore>
+  openWorktrees(approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
+  /** Which branch work starts from, for a project that begins. */
+  findBaseBranch(): Promise<string>
+  treeOptions: TreeOptions
+  tools: ToolHost
+  prompts: Prompts
+  trust: Trust
+  neighbours: Neighbours
+  modelCalls: Limiter
+  heavyTools: Limiter
+  settings(): Promise<Settings>
+  routes(role: Role): Promise<Route[]>
+  emit(frame: Frame): void
+  /** Does something a moment later, when everything that is happening now has happened. */
+  later(work: () => void): void
+}
+
+export type OpenProject = {
+  ctx: ProjectContext
+  /** What had to be put right. */
+  notices: string[]
+  view(isDemo: boolean): ProjectView
+  close(): Promise<void>
+}
+
+/** Opens the sessions, the tree and the worktrees of a project. No agent runs yet. */
+export async function openProject(registered: Registered, ports: ProjectPorts): Promise<OpenProject> {
+  const store = await ports.openStore(ports.directory)
+  const notices: string[] = []
+  try {
+    const tree = await openOrRebuildTree(registered, ports, store, notices)
+    const worktrees = await ports.openWorktrees((hook) => approveSetup(ctx, hook))
+    const ctx: ProjectContext = buildContext(registered, ports, { store, tree, worktrees })
+    return { ctx, notices, view: (isDemo) => viewProject(registered, ctx, isDemo), close: () => closeProject(ctx) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+type Opened = { store: DataStore; tree: TaskTree<Agent>; worktrees: Worktrees }
+
+function buildContext(registered: Registered, ports: ProjectPorts, { store, tree, worktrees }: Opened): ProjectContext {
+  const { id, name } = registered
+  const { emit } = ports
+  let inForce: Budgets = {}
+  const settings = async () => {
+    const current = await ports.settings()
+    inForce = current
+    return current
+  }
+  const closing = new AbortController()
+  const facts = createSessionFacts()
+  const frames = createTaskFrames((taskId) => {
+    const task = tree.find(taskId)
+    if (task) emit({ kind: 'task', projectId: id, task: viewTask(ctx, task) })
+  }, ports.later)
+  const log = openSessionLog(store, {
+    owner: ports.world.newId(),
+    onStored(stored) {
+      facts.observe(stored)
+      emit({ kind: 'event', projectId: id, ...stored })
+    },
+  })
+  const ledger = createLedger({
+    limits: (taskId) => limitsOf(tree, taskId, inForce),
+    below: (taskId) => (tree.find(taskId) ? tree.subtree(taskId).map((task) => task.id) : [taskId]),
+    onSpent: (taskId) => {
+      for (const task of [tree.get(taskId), ...tree.ancestors(taskId)]) frames.touch(task.id)
+    },
+  })
+  const attention = createAttentionList({
+    onAdded(added) {
+      emit({ kind: 'attention', attention: added })
+      frames.touch(added.taskId)
+    },
+    onRemoved(removed) {
+      emit({ kind: 'attention_over', projectId: id, id: removed.id })
+      frames.touch(removed.taskId)
+    },
+  })
+  const ctx: ProjectContext = {
+    id,
+    name,
+    world: ports.world,
+    store,
+    log,
+    facts,
+    tree,
+    worktrees,
+    tools: ports.tools,
+    prompts: ports.prompts,
+    trust: ports.trust,
+    neighbours: ports.neighbours,
+    ledger,
+    attention,
+    modelCalls: ports.modelCalls,
+    heavyTools: ports.heavyTools,
+    agents: new Map(),
+    halted: new Map(),
+    processes: new Map(),
+    questionTimers: new Map(),
+    settings,
+    routes: ports.routes,
+    emit,
+    touch: frames.touch,
+    closing,
+    get isClosing() {
+      return closing.signal.aborted
+    },
+  }
+  return ctx
+}
+
+type Budgets = Pick<Settings, 'budgetUsd' | 'treeBudgetUsd'>
+
+/** A task's own budget covers what it has others do; the one from the settings is for each task by itself. */
+function limitsOf(tree: TaskTree<Agent>, taskId: string, { budgetUsd, treeBudgetUsd }: Budgets): BudgetLimit[] {
+  const task = tree.get(taskId)
+  const limits: BudgetLimit[] = []
+  if (budgetUsd !== undefined && task.budgetUsd === undefined)
+    limits.push({ taskId: task.id, budgetUsd, counts: 'own' })
+  for (const each of [task, ...tree.ancestors(task.id)])
+    if (each.budgetUsd !== undefined) limits.push({ taskId: each.id, budgetUsd: each.budgetUsd, counts: 'tree' })
+  if (treeBudgetUsd !== undefined) limits.push({ taskId: tree.root().id, budgetUsd: treeBudgetUsd, counts: 'tree' })
+  return limits
+}
+
+function viewProject(registered: Registered, ctx: ProjectContext, isDemo: boolean): ProjectView {
+  const root = ctx.tree.root()
+  const agents = [...ctx.agents.values()]
+  return {
+    id: ctx.id,
+    name: registered.name,
+    path: registered.path,
+    rootTaskId: root.id,
+    baseBranch: root.baseBranch ?? null,
+    problem: null,
+    agents: {
+      live: ctx.tree.list().filter(({ status, folder }) => status === 'in_progress' && !folder).length,
+      working: agents.filter(({ activity }) => activity === 'working' || activity === 'starting').length,
+    },
+    costUsd: ctx.ledger.treeSpent(root.id),
+    isDemo,
+    registeredAt: registered.registeredAt,
+  }
+}
+
+/** A project that cannot be opened is shown with the reason, and the others are none the worse for it. */
+export function viewBrokenProject(registered: Registered, problem: Problem): ProjectView {
+  const { id, name, path, registeredAt } = registered
+  const agents = { live: 0, working: 0 }
+  return {
+    id,
+    name,
+    path,
+    registeredAt,
+    problem,
+    agents,
+    rootTaskId: null,
+    baseBranch: null,
+    costUsd: 0,
+    isDemo: false,
+  }
+}
+
+/** Interrupts every agent so that it goes on where it was, and closes what is open. */
+async function closeProject(ctx: ProjectContext): Promise<void> {
+  ctx.closing.abort()
+  for (const cancel of ctx.questionTimers.values()) cancel()
+  await Promise.all([...ctx.agents.values()].map((agent) => interruptAgent(agent, 'shutdown')))
+  await ctx.tree.close()
+  await ctx.store.close()
+}
+
+const lostTree = ['TREE_MISSING', 'TREE_TRUNCATED', 'TREE_DAMAGED']
+
+async function openOrRebuildTree(
+  { name }: Registered,
+  { directory, treeOptions, findBaseBranch }: ProjectPorts,
+  store: DataStore,
+  notices: string[],
+): Promise<TaskTree<Agent>> {
+  try {
+    return await openTree<Agent>(directory, treeOptions)
+  } catch (error) {
+    if (!(error instanceof MatrixError) || !lostTree.includes(error.code)) throw error
+    const sessions = await store.listSessions()
+    const baseBranch = await findBaseBranch()
+    if (sessions.length === 0 && error.code === 'TREE_MISSING')
+      return createTree<Agent>(directory, { title: name, baseBranch }, treeOptions)
+    const tasks = await tasksFromSessions(store, sessions, { name, baseBranch })
+    if (tasks.length === 0) throw error
+    notices.push(`${error.message}; ${tasks.length} tasks were rebuilt from their sessions.`)
+    return rebuildTree<Agent>(directory, tasks, treeOptions)
+  }
+}
+
+/** What sessions say about the tasks that they belong to. Tasks that never started are not among them. */
+async function tasksFromSessions(
+  store: DataStore,
+  sessions: string[],
+  { name, baseBranch }: { name: string; baseBranch: string },
+): Promise<TaskNode[]> {
+  const tasks: TaskNode[] = []
+  for (const sessionId of sessions) {
+    const events: DurableEvent[] = []
+    for await (const batch of store.read(sessionId)) for (const { event } of batch) events.push(event as DurableEvent)
+    const started = events.findLast(
+      (event): event is EventOf<'task_started'> => event.type === 'task_started' && event.taskId === sessionId,
+    )
+    if (started) tasks.push(taskFromSession(started, events, { name, baseBranch }))
+  }
+  return tasks
+}
+
+function taskFromSession(
+  started: EventOf<'task_started'>,
+  events: DurableEvent[],
+  { name, baseBranch }: { name: string; baseBranch: string },
+): TaskNode {
+  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '' } = started
+  const end = events.findLast(
+    (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
+  )
+  const isDone = findResumeState(events) === 'done'
+  return {
+    id,
+    title: title || name,
+    description,
+    status: isDone ? (end?.exitReason === 'done_passed' ? 'passed' : 'failed') : 'in_progress',
+    branch,
+    parentId,
+    children: [],
+    worktreePath,
+    costUsd: 0,
+    editedBy: 'agent',
+    persistent: false,
+    createdAt: ts,
+    updatedAt: events.at(-1)?.ts ?? ts,
+    ...(parentId === null && { baseBranch }),
+  }
+}

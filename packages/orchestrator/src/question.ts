@@ -1,0 +1,93 @@
+import { type DurableEvent, MatrixError, queueMessage } from '@matrix/protocol'
+import type { EventOf } from './agent.ts'
+import { deliverMessage } from './delivery.ts'
+import type { ProjectContext } from './project-context.ts'
+import { isoNow } from './world.ts'
+
+type Asked = EventOf<'clarification_requested'>
+
+function questionId({ taskId, clarificationId }: Pick<Asked, 'taskId' | 'clarificationId'>): string {
+  return `question:${taskId}:${clarificationId}`
+}
+
+/** Puts an agent's question before a person, and answers it itself when nobody does in time. */
+export async function openQuestion(ctx: ProjectContext, asked: Asked): Promise<void> {
+  const { taskId, clarificationId, question, options, ts } = asked
+  const id = questionId(asked)
+  ctx.attention.removeOf(taskId, 'question')
+  ctx.attention.add({
+    id,
+    kind: 'question',
+    projectId: ctx.id,
+    taskId,
+    taskTitle: ctx.tree.get(taskId).title,
+    text: question,
+    since: ts,
+    ...(options && { options }),
+  })
+  ctx.touch(taskId)
+  const { clarifyTimeoutMs } = await ctx.settings()
+  if (clarifyTimeoutMs === undefined) return
+  const left = Math.max(0, Date.parse(ts) + clarifyTimeoutMs - ctx.world.clock.now())
+  ctx.questionTimers.get(id)?.()
+  ctx.questionTimers.set(
+    id,
+    ctx.world.clock.after(left, () => void giveUp(ctx, taskId, clarificationId).catch(() => undefined)),
+  )
+}
+
+async function giveUp(ctx: ProjectContext, taskId: string, clarificationId: string): Promise<void> {
+  const id = questionId({ taskId, clarificationId })
+  if (!ctx.attention.find(id)) return
+  const ts = isoNow(ctx.world)
+  ctx.emit({
+    kind: 'live',
+    projectId: ctx.id,
+    taskId,
+    event: { type: 'clarification_timeout', taskId, ts, clarificationId },
+  })
+  const answer = 'Nobody answered in time. Decide as you think best, and say what you assumed.'
+  await settle(ctx, { taskId, clarificationId, answer, by: 'timeout' })
+}
+
+/** Answers a question. The answer and the message that carries it are stored together. */
+export async function answerQuestion(ctx: ProjectContext, id: string, answer: string): Promise<void> {
+  const [, taskId = '', clarificationId = ''] = /^question:([^:]+):(.+)$/.exec(id) ?? []
+  if (!ctx.attention.find(id)) throw new MatrixError('QUESTION_UNKNOWN', 'This question is not open any more')
+  await settle(ctx, { taskId, clarificationId, answer, by: 'user' })
+}
+
+async function settle(
+  ctx: ProjectContext,
+  {
+    taskId,
+    clarificationId,
+    answer,
+    by,
+  }: { taskId: string; clarificationId: string; answer: string; by: 'user' | 'timeout' },
+): Promise<void> {
+  const id = questionId({ taskId, clarificationId })
+  const fact: DurableEvent = {
+    type: 'clarification_answered',
+    taskId,
+    ts: isoNow(ctx.world),
+    clarificationId,
+    answer,
+    by,
+  }
+  const message = queueMessage.clarifyResponse({ id: `${taskId}/${clarificationId}/answer`, clarificationId, answer })
+  await deliverMessage(ctx, taskId, message, { beside: [fact] })
+  ctx.questionTimers.get(id)?.()
+  ctx.questionTimers.delete(id)
+  ctx.attention.remove(id)
+  ctx.touch(taskId)
+}
+
+/** The question that a session still waits for, if any. */
+export function findOpenQuestion(events: DurableEvent[]): Asked | undefined {
+  const asked = events.findLast((event): event is Asked => event.type === 'clarification_requested')
+  const isAnswered = events.some(
+    (event) => event.type === 'clarification_answered' && event.clarificationId === asked?.clarificationId,
+  )
+  return isAnswered ? undefined : asked
+}

@@ -1,0 +1,127 @@
+import { findOrphanedToolCalls, findPendingMessages, findResumeState, readPage } from '@matrix/event-store'
+import type { DurableEvent, TaskNode } from '@matrix/protocol'
+import { recordTask } from '@matrix/task-tree'
+import type { EventOf } from './agent.ts'
+import { reportLostProcesses } from './background.ts'
+import { settleCompletion } from './completion.ts'
+import { noticeProblem, problemOf } from './halt.ts'
+import { isStopped, launchAgent, waitingCalls } from './launch.ts'
+import type { ProjectContext } from './project-context.ts'
+import { findOpenQuestion, openQuestion } from './question.ts'
+import { reviewTask } from './review-attention.ts'
+import { deliverNotices } from './tasks.ts'
+
+export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
+
+/** Brings a project back to where its sessions say it was. Each is judged alone, and those that only waited go on waiting. */
+export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed> {
+  const resumed: ProjectResumed = { waiting: 0, continued: 0, ended: 0, problems: [] }
+  for (const recovered of await ctx.worktrees.recover())
+    if ('failed' in recovered) resumed.problems.push(recovered.failed.message)
+  loadCosts(ctx)
+
+  const launched: string[] = []
+  for (const task of ctx.tree.list().filter(({ folder }) => !folder)) {
+    const verdict = await judge(ctx, task).catch((error) => {
+      resumed.problems.push(`${task.title}: ${problemOf(error).message}`)
+      ctx.halted.set(task.id, { kind: 'blocked', problem: problemOf(error) })
+      return 'ended' as const
+    })
+    resumed[verdict] += 1
+    if (verdict === 'continued') launched.push(task.id)
+  }
+  await deliverNotices(ctx)
+  for (const taskId of launched) launchAgent(ctx, taskId)
+  return resumed
+}
+
+/** Forked sessions carry what their source has spent; only a session's own turns are its own. */
+function loadCosts(ctx: ProjectContext): void {
+  for (const { task, session, usd } of ctx.store.index.costs(['task', 'session']))
+    if (task !== undefined && task === session) ctx.ledger.load(task, usd)
+}
+
+type Verdict = 'waiting' | 'continued' | 'ended'
+
+async function judge(ctx: ProjectContext, task: TaskNode): Promise<Verdict> {
+  const summary = ctx.store.index.findSession(task.id)
+  if (!summary || summary.archive) {
+    if (task.status === 'in_progress') await recordTask(ctx.tree, task.id, { status: 'pending' })
+    return 'ended'
+  }
+  ctx.facts.load(task.id, { lastSeq: summary.lastSeq, lastAt: summary.lastAt })
+  if (task.status === 'closed') return 'ended'
+  // What ended, and heard nothing since, has nothing to go on with: its last line tells, and the rest need not be read.
+  if (task.status !== 'in_progress' && (await endsWithItsEnd(ctx, task.id))) {
+    await remind(ctx, task)
+    return 'ended'
+  }
+  return judgeEvents(ctx, task, await ctx.log.readActive(task.id))
+}
+
+async function endsWithItsEnd(ctx: ProjectContext, taskId: string): Promise<boolean> {
+  const { events } = await readPage(ctx.store, taskId, { limit: 1 })
+  return events[0]?.event.type === 'orchestration_completed'
+}
+
+async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<Verdict> {
+  const state = findResumeState(events)
+  const pending = findPendingMessages(events)
+  ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
+  if (state === 'done') await repairEnd(ctx, task, events)
+  const question = findOpenQuestion(events)
+  if (question && state !== 'done') await openQuestion(ctx, question)
+
+  if (isStopped(events)) {
+    ctx.halted.set(task.id, { kind: 'stopped' })
+    return 'waiting'
+  }
+  if (pending.some(({ source }) => source !== 'tree_change' || state !== 'done')) return 'continued'
+  if (state === 'done') return 'ended'
+  if (task.status !== 'in_progress') return 'ended'
+  await reportLostProcesses(ctx, task.id)
+  if (ctx.facts.of(task.id).pending.size > 0) return 'continued'
+  if (await isBlocked(ctx, task, events)) return 'waiting'
+  return isWaiting(events, state) ? 'waiting' : 'continued'
+}
+
+/** An agent that waits for a message needs neither a model nor a process: it is launched when the message comes. */
+function isWaiting(events: DurableEvent[], state: ReturnType<typeof findResumeState>): boolean {
+  if (state === 'yielding') return true
+  const open = findOrphanedToolCalls(events)
+  return open.length > 0 && open.every(({ name }) => waitingCalls.has(name))
+}
+
+/** Whether the last thing that happened was a problem that only a person can solve. */
+async function isBlocked(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<boolean> {
+  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+  if (last?.type !== 'error') return false
+  const { code, message, hint = '' } = last
+  ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })
+  await noticeProblem(ctx, task.id, { code, message, hint }, last.ts)
+  return true
+}
+
+/** The session says that the task has ended; the tree is brought to say the same. */
+async function repairEnd(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<void> {
+  if (task.status !== 'in_progress') return
+  const end = events.findLast(
+    (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
+  )
+  if (end) await settleCompletion(ctx, task.id, { success: end.exitReason === 'done_passed', output: end.output })
+}
+
+async function remind(ctx: ProjectContext, task: TaskNode): Promise<void> {
+  if (task.status === 'failed')
+    ctx.attention.add({
+      id: `failure:${task.id}`,
+      kind: 'failure',
+      projectId: ctx.id,
+      taskId: task.id,
+      taskTitle: task.title,
+      text: 'The task failed.',
+      since: task.updatedAt,
+    })
+  // Asking git takes its time, and nobody has to wait for it.
+  if (task.status === 'passed') void reviewTask(ctx, task.id).catch(() => undefined)
+}

@@ -1,0 +1,25 @@
+import { markStopped } from './drive.ts'
+import { interruptAgent, launchAgent } from './launch.ts'
+import type { ProjectContext } from './project-context.ts'
+
+/** Interrupts a task and everything below it, at once. All stay in progress: they were interrupted, not broken. */
+export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
+  const tasks = ctx.tree.subtree(taskId).filter(({ status, folder }) => status === 'in_progress' && !folder)
+  const stopped = await Promise.all(
+    tasks.map(async ({ id }) => {
+      const agent = ctx.agents.get(id)
+      if (agent) await interruptAgent(agent, 'user')
+      else if (ctx.halted.get(id)?.kind !== 'stopped') await markStopped(ctx, id)
+      else return undefined
+      return id
+    }),
+  )
+  return stopped.filter((id) => id !== undefined)
+}
+
+/** Lets a task and everything below it go on where a person stopped them or a problem did. */
+export async function resumeAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
+  const tasks = ctx.tree.subtree(taskId).filter(({ id, status }) => status === 'in_progress' && ctx.halted.has(id))
+  for (const { id } of tasks) launchAgent(ctx, id)
+  return tasks.map(({ id }) => id)
+}

@@ -1,0 +1,52 @@
+import type { TaskNode } from '@matrix/protocol'
+import type { Activity, Problem, TaskDetail, TaskView } from '@matrix/protocol/http'
+import { type ProjectContext, taskAbove } from './project-context.ts'
+
+/** A task as it is now, for screens. */
+export function viewTask(ctx: ProjectContext, task: TaskNode): TaskView {
+  const agent = ctx.agents.get(task.id)
+  const fact = ctx.facts.of(task.id)
+  return {
+    ...task,
+    projectId: ctx.id,
+    depth: ctx.tree.depth(task.id),
+    activity: activityOf(ctx, task),
+    doing: agent?.doing ?? null,
+    problem: problemOfTask(ctx, task.id),
+    costUsd: Math.max(task.costUsd, ctx.ledger.spent(task.id)),
+    treeCostUsd: ctx.ledger.treeSpent(task.id),
+    contextTokens: agent?.contextTokens ?? null,
+    contextWindow: agent?.contextWindow ?? null,
+    model: agent?.model ?? null,
+    pendingMessages: fact.pending.size,
+    lastSeq: fact.lastSeq,
+    lastAt: fact.lastAt ?? null,
+    needs: [...new Set(ctx.attention.list().flatMap(({ taskId, kind }) => (taskId === task.id ? [kind] : [])))],
+  }
+}
+
+export function viewTaskDetail(ctx: ProjectContext, task: TaskNode, agentName: string): TaskDetail {
+  const above = taskAbove(ctx, task.id)
+  const fact = ctx.facts.of(task.id)
+  return {
+    ...viewTask(ctx, task),
+    agentName,
+    targetBranch: (above ? above.branch : task.baseBranch) ?? null,
+    pending: [...fact.pending.values()],
+    usage: { ...fact.usage },
+  }
+}
+
+function activityOf(ctx: ProjectContext, { id, status, folder }: TaskNode): Activity {
+  const agent = ctx.agents.get(id)
+  if (agent) return agent.activity
+  const halt = ctx.halted.get(id)
+  if (halt) return halt.kind
+  // An agent that only waits is not in memory, and neither need it be.
+  return status === 'in_progress' && !folder ? 'waiting' : 'off'
+}
+
+function problemOfTask(ctx: ProjectContext, taskId: string): Problem | null {
+  const halt = ctx.halted.get(taskId)
+  return ctx.agents.get(taskId)?.problem ?? (halt?.kind === 'blocked' ? halt.problem : null)
+}

@@ -1,0 +1,166 @@
+import { type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
+import {
+  acknowledgeNotice,
+  closeTask as closeInTree,
+  createTask as createInTree,
+  deleteTask as deleteFromTree,
+  reorderTasks as reorderInTree,
+  resetTask as resetInTree,
+  type TaskEdit,
+  type TaskInput,
+  updateTask as updateInTree,
+} from '@matrix/task-tree'
+import { deliverMessage } from './delivery.ts'
+import type { ProjectContext } from './project-context.ts'
+
+/** Who asks, and with which call, so that the same call made again after a crash is recognised. */
+export type Asker = { editedBy: EditedBy }
+
+export async function createTask(
+  ctx: ProjectContext,
+  parentId: string,
+  input: TaskInput,
+  { editedBy }: Asker,
+): Promise<TaskNode> {
+  const known = input.id === undefined ? undefined : ctx.tree.find(input.id)
+  if (known) return known
+  const { maxDepth } = await ctx.settings()
+  const task = await createInTree(ctx.tree, parentId, input, { editedBy, maxDepth })
+  return changed(ctx, task)
+}
+
+export async function updateTask(
+  ctx: ProjectContext,
+  taskId: string,
+  edit: TaskEdit,
+  { editedBy }: Asker,
+): Promise<TaskNode> {
+  const before = ctx.tree.get(taskId)
+  const { maxDepth } = await ctx.settings()
+  const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
+  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task)
+  return changed(ctx, task)
+}
+
+/** Those who wait for money look again, and those who were stopped for the lack of it are told that there is more. */
+async function heedBudget(ctx: ProjectContext, task: TaskNode): Promise<void> {
+  ctx.ledger.recheck()
+  for (const { id } of ctx.tree.subtree(task.id)) {
+    const code = ctx.agents.get(id)?.problem?.code ?? haltCode(ctx, id)
+    if (code !== 'BUDGET_EXCEEDED') continue
+    const summary = 'The budget was raised. Go on.'
+    await deliverMessage(
+      ctx,
+      id,
+      queueMessage.treeChange({ id: `budget/${task.id}/${task.updatedAt}`, changedTaskId: task.id, summary }),
+    )
+  }
+}
+
+function haltCode(ctx: ProjectContext, taskId: string): string | undefined {
+  const halt = ctx.halted.get(taskId)
+  return halt?.kind === 'blocked' ? halt.problem.code : undefined
+}
+
+/** Ends a task for good. Its worktree goes, and whatever was not merged is kept as a snapshot. */
+export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
+  await settled(ctx, taskId)
+  const before = ctx.tree.get(taskId)
+  if (before.status === 'closed') return before
+  const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
+  ctx.attention.removeOf(taskId)
+  await tidyUp(ctx, before, { archive: session === 'discard' })
+  return changed(ctx, task)
+}
+
+/** Brings a task back to its beginning. Its conversation is archived and its worktree removed; nothing is lost. */
+export async function resetTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
+  await settled(ctx, taskId)
+  const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
+  ctx.attention.removeOf(taskId)
+  ctx.halted.delete(taskId)
+  await tidyUp(ctx, before, { archive: true })
+  return changed(ctx, task)
+}
+
+export async function deleteTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<void> {
+  await settled(ctx, taskId)
+  const removed = await deleteFromTree(ctx.tree, taskId, { editedBy })
+  for (const task of removed) {
+    ctx.attention.removeOf(task.id)
+    await tidyUp(ctx, task, { archive: true })
+    ctx.emit({ kind: 'task_removed', projectId: ctx.id, taskId: task.id })
+  }
+  await deliverNotices(ctx)
+}
+
+export async function reorderTasks(
+  ctx: ProjectContext,
+  parentId: string,
+  children: string[],
+  { editedBy }: Asker,
+): Promise<TaskNode> {
+  return changed(ctx, await reorderInTree(ctx.tree, parentId, children, { editedBy }))
+}
+
+/** An agent that has said "done" may still be writing it down. */
+async function settled(ctx: ProjectContext, taskId: string): Promise<void> {
+  for (const { id } of ctx.tree.subtree(taskId)) {
+    const agent = ctx.agents.get(id)
+    if (agent?.endingCall !== undefined) await agent.ended
+  }
+}
+
+async function tidyUp(ctx: ProjectContext, task: TaskNode, { archive }: { archive: boolean }): Promise<void> {
+  const known = await ctx.worktrees.find(task.id)
+  const above = ctx.tree.find(task.id) ? ctx.tree.ancestors(task.id).find(({ folder }) => !folder) : undefined
+  const baseBranch = above?.branch ?? ctx.tree.root().branch ?? ctx.tree.root().baseBranch
+  if (known && baseBranch) await ctx.worktrees.remove({ taskId: task.id, deleteBranch: true, baseBranch })
+  if (!archive || ctx.facts.of(task.id).lastSeq === 0) return
+  await ctx.log.release(task.id, (fence) => ctx.store.archiveSession(task.id, fence))
+  ctx.facts.forget(task.id)
+}
+
+async function changed(ctx: ProjectContext, task: TaskNode): Promise<TaskNode> {
+  ctx.touch(task.id)
+  for (const { id } of ctx.tree.ancestors(task.id)) ctx.touch(id)
+  await deliverNotices(ctx)
+  return task
+}
+
+/** Tells the tasks above what a person changed. One that is not at work has nothing to be told. */
+export async function deliverNotices(ctx: ProjectContext): Promise<void> {
+  for (const { id, changedTaskId, summary, ancestors } of ctx.tree.notices()) {
+    for (const ancestorId of ancestors) {
+      const ancestor = ctx.tree.find(ancestorId)
+      if (ancestor?.status !== 'in_progress') continue
+      const wake = !ctx.halted.has(ancestorId)
+      await deliverMessage(ctx, ancestorId, queueMessage.treeChange({ id, changedTaskId, summary }), { wake })
+    }
+    await acknowledgeNotice(ctx.tree, id)
+  }
+}
+
+/** Gives an unstarted task what another one knows. */
+export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: string): Promise<TaskNode> {
+  const source = ctx.tree.get(sourceId)
+  const target = ctx.tree.get(targetId)
+  if (source.id === target.id) throw new MatrixError('TASK_INVALID', 'A task cannot be forked onto itself')
+  if (ctx.agents.has(target.id)) throw new MatrixError('AGENT_BUSY', `Task ${target.id} is running`)
+  const isForked = (await ctx.log.readActive(target.id)).some(
+    (event) => event.type === 'fork_marker' && event.sourceTaskId === source.id && event.taskId === target.id,
+  )
+  if (!isForked) {
+    const { title, description, worktreePath } = target
+    const marker = {
+      taskId: target.id,
+      ts: new Date(ctx.world.clock.now()).toISOString(),
+      title,
+      description,
+      worktreePath,
+    }
+    const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker)
+    ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts })
+  }
+  return changed(ctx, ctx.tree.get(target.id))
+}

@@ -1,0 +1,46 @@
+import type { ToolSpec } from '@matrix/protocol'
+import type { ToolsView } from '@matrix/protocol/http'
+import type { ToolExecResult } from '@matrix/provider-loop'
+import type { ApprovalPort } from '@matrix/tool-manager'
+
+/** A command that outlived the call that started it, and has now ended. */
+export type BackgroundEnd = { processId: string; command: string; exitCode: number | null; output: string }
+
+export type BackgroundCommand = {
+  processId: string
+  command: string
+  read(): Promise<string>
+  kill(): Promise<void>
+}
+
+export type AgentToolsRequest = {
+  taskId: string
+  worktree: string
+  /** Which manifest says what the agent may do, and those of the tasks above, nearest first: it may do no more than they. */
+  agents: readonly (string | undefined)[]
+  approve: ApprovalPort
+  /** Called when a call has left a command running, and when that has ended. `callId` is the call that started it. */
+  onBackgroundStart(callId: string, process: BackgroundCommand): void
+  onBackgroundEnd(callId: string, end: BackgroundEnd): void
+}
+
+export type ToolCallContext = { callId: string; signal: AbortSignal; onProgress?: (text: string) => void }
+
+/** The tools of one agent. Nothing runs until one is called. */
+export type AgentTools = {
+  specs(): Promise<ToolSpec[]>
+  call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult>
+  /** Whether a call takes a core for itself, such as a test run. */
+  isHeavy(name: string): boolean
+  view(): Promise<ToolsView>
+  /** Ends what runs for the agent, but for background commands, until it calls again. */
+  park(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where agents get their tools from. */
+export type ToolHost = {
+  open(request: AgentToolsRequest): Promise<AgentTools>
+  /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
+  adopt(worktree: string): Promise<void>
+}
