@@ -11,6 +11,7 @@ import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
+import type { Telemetry } from './telemetry.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
 
@@ -44,6 +45,8 @@ export type ProjectContext = {
   readonly ledger: Ledger
   readonly attention: AttentionList
   readonly trust: Trust
+  /** Undefined where nobody watches. */
+  readonly telemetry: Telemetry | undefined
   readonly modelCalls: Limiter
   readonly heavyTools: Limiter
   readonly agents: Map<string, Agent>

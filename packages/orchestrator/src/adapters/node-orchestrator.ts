@@ -5,7 +5,7 @@ import { openEventStore } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
 import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
-import { type Config, openConfig } from '../config/config.ts'
+import { type Config, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, openAdapters } from '../model-routes.ts'
@@ -13,6 +13,7 @@ import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
 import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
+import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
 import { gitSurroundings } from './git-surroundings.ts'
 import { nodeWorld } from './node-world.ts'
@@ -70,6 +71,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       if ('error' in event) log({ level: 'warn', message: event.error.message, alias: event.alias })
     },
   })
+  const telemetry = await openTelemetry(settings.telemetry, (message) => log({ level: 'warn', message }))
   const directoryOf = (projectId: string) => join(dataDirectory, 'projects', projectId)
   const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
   await options.prepare?.({ registry, config, trust })
@@ -89,6 +91,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     registry,
     config,
     trust,
+    telemetry,
     directoryOf,
     openStore: (directory) =>
       openEventStore(directory, { durability: settings.durability, ...(options.note && { note: options.note }) }),
@@ -137,6 +140,16 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     },
   }
   return openOrchestrator(ports)
+}
+
+/** OpenTelemetry takes time and memory to load, which is only spent where somebody wants it. */
+async function openTelemetry(
+  { otlpEndpoint }: Settings['telemetry'],
+  onProblem: (message: string) => void,
+): Promise<Telemetry | undefined> {
+  if (otlpEndpoint === undefined) return undefined
+  const { openOtlpTelemetry } = await import('./otlp-telemetry.ts')
+  return openOtlpTelemetry({ endpoint: otlpEndpoint, onProblem })
 }
 
 async function makeDirectory(path: string): Promise<string> {
