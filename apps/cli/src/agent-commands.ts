@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { addSnapshots } from './commands/snapshots-command.ts'
 import type { ExitCode } from './exit-code.ts'
 
 type Done = (code: ExitCode) => void
@@ -11,6 +12,7 @@ export function addAgentCommands(program: Command, done: Done): void {
   addTask(program, done)
   program.commandsGroup('Review what they did:')
   addReview(program, done)
+  addSnapshots(program, done)
   program.commandsGroup('Set up:')
   addProjects(program, done)
   addSettings(program, done)
@@ -45,6 +47,50 @@ function addTalking(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, text, options) => done(await (await import('./commands/send.ts')).send(task, text, options)))
+
+  program
+    .command('run')
+    .summary('one goal without a daemon, for scripts and CI: ends when the agent is done')
+    .description(
+      'Runs agents in this process until the root agent is done, on a data directory that is made for it and removed afterwards, with your settings. Questions are answered by telling the agent to decide; calls that need a yes are denied, unless --yes-for agrees to them in advance.',
+    )
+    .argument(
+      '[goal...]',
+      'what is to be done; - reads it from standard input; nothing, with --data, goes on where it was',
+    )
+    .option('--folder <folder>', 'the repository; the one of this folder when left out')
+    .option('--data <folder>', 'keep everything there; also goes on with a run that was interrupted')
+    .option('--keep', 'do not remove the data directory')
+    .option('--budget <usd>', 'the most that everything together may cost')
+    .option('--model <model>', 'instead of what the settings say')
+    .option('--timeout <time>', '90s, 15m, 2h')
+    .option(
+      '--yes-for <pattern>',
+      'agree to a class (shell, network …), to the setup script (setup), or to calls whose URI matches (* is anything); may be repeated',
+      collect,
+    )
+    .option('--merge', 'merge the work into the base branch when it passed')
+    .option('--unsandboxed', 'run tools even where they cannot be boxed')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .addHelpText(
+      'after',
+      '\nExits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+    )
+    .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
+
+  program
+    .command('demo')
+    .summary('four agents at work on a sample repository, without a model')
+    .description(
+      'Plays a story on a sample repository that is made for it and removed afterwards: tasks, worktrees, edits, tests, a question, a conflict and merges are real; only the model is a script. With a key in your settings, the same goal runs on the real model.',
+    )
+    .option('--keep', 'do not remove the sample repository and its data')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .action(async (options) =>
+      done(await (await import('./commands/run.ts')).run([], { ...options, demo: true, merge: true })),
+    )
 
   program
     .command('inbox')
@@ -247,9 +293,7 @@ function addReview(program: Command, done: Done): void {
     .addHelpText('after', '\nExits with 1 when there are conflicts; nothing is merged then.')
     .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
 
-  const worktrees = program
-    .command('worktrees')
-    .summary('worktrees of tasks, and what was saved from those that are gone')
+  const worktrees = program.command('worktrees').summary('where tasks work, how large that is, and what nobody needs')
   const load = () => import('./commands/worktrees.ts')
   worktrees
     .command('list', { isDefault: true })
@@ -265,20 +309,6 @@ function addReview(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, options) => done(await (await load()).removeWorktree(task, options)))
-  worktrees
-    .command('snapshots')
-    .summary('work that was saved before its worktree went')
-    .option(...project)
-    .option(...json)
-    .action(async (options) => done(await (await load()).listSnapshots(options)))
-  worktrees
-    .command('restore')
-    .summary('write the files of a snapshot into a new folder')
-    .argument('<snapshot>', 'its name')
-    .argument('<folder>', 'where to')
-    .option(...project)
-    .option(...json)
-    .action(async (name, folder, options) => done(await (await load()).restoreSnapshot(name, folder, options)))
 }
 
 function addProjects(program: Command, done: Done): void {
@@ -432,7 +462,8 @@ function addDaemon(program: Command, done: Done): void {
     .summary('what it wrote down')
     .option('-n, --last <count>', 'how many lines', '50')
     .option('-f, --follow', 'go on with what comes')
-    .action(async (options) => done(await (await load()).logs(options)))
+    .option('--json', 'the entries themselves, one per line')
+    .action(async (options) => done(await (await import('./commands/daemon-logs.ts')).logs(options)))
   daemon
     .command('install')
     .summary('have the system start it when you sign in (systemd, launchd)')

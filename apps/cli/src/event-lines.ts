@@ -16,17 +16,7 @@ export type LineOptions = {
 /** One event for a terminal: nothing at all where it would only distract. */
 export function formatDisplay(shown: Display, options: LineOptions): string[] {
   if (shown.weight === 'trace' && !options.verbose) return []
-  return isSpoken(shown) ? spoken(shown, options) : noted(shown, options)
-}
-
-/** Words of people and agents are read whole. */
-function isSpoken({ speaker, weight, bodies }: Display): boolean {
-  return (
-    weight === 'main' &&
-    speaker !== 'tool' &&
-    bodies.length > 0 &&
-    bodies.every(({ kind }) => kind === 'text' || kind === 'image')
-  )
+  return shown.isSpeech ? spoken(shown, options) : noted(shown, options)
 }
 
 function spoken(shown: Display, options: LineOptions): string[] {

@@ -1,5 +1,6 @@
 import { MatrixError } from '@matrix/protocol'
 import type { ConfigLayer, ConfigView } from '@matrix/protocol/http'
+import { dataFolder } from './data-folder.ts'
 import { connect, openProject, type PlaceOptions } from './place.ts'
 
 /** The settings that are in force here, and how to change them. */
@@ -10,14 +11,30 @@ export type Settings = {
   unset(layer: ConfigLayer, key: string): Promise<ConfigView>
 }
 
-/** Outside of any project there are still the global settings. */
+/** Those of the project that the command is about; where there is none, or no daemon, those that hold for all. */
 export async function openSettings(options: PlaceOptions): Promise<Settings> {
+  try {
+    return await settingsOfDaemon(options)
+  } catch (error) {
+    const isAlone = error instanceof MatrixError && error.code === 'DAEMON_UNREACHABLE' && options.project === undefined
+    if (!isAlone) throw error
+    return settingsOnDisk()
+  }
+}
+
+async function settingsOfDaemon(options: PlaceOptions): Promise<Settings> {
   const { client, filter } = await scopeOf(options)
   return {
     view: await client.readConfig(filter),
-    isInProject: 'projectId' in filter,
-    set: (layer, key, value) => client.setConfig({ layer, key, ...filterFor(layer, filter), body: { value } }),
-    unset: (layer, key) => client.unsetConfig({ layer, key, ...filterFor(layer, filter) }),
+    isInProject: filter.projectId !== undefined,
+    set: async (layer, key, value) => {
+      assertPlace(layer, filter)
+      return client.setConfig({ layer, key, ...filter, body: { value } })
+    },
+    unset: async (layer, key) => {
+      assertPlace(layer, filter)
+      return client.unsetConfig({ layer, key, ...filter })
+    },
   }
 }
 
@@ -35,10 +52,29 @@ async function scopeOf(options: PlaceOptions) {
   }
 }
 
-function filterFor(layer: ConfigLayer, filter: Filter): Filter {
-  if (layer !== 'global' && filter.projectId === undefined)
-    throw new MatrixError('REQUEST_INVALID', `There is no project here whose ${layer} settings could be changed.`, {
-      hint: 'Go into its repository, or give --project.',
-    })
-  return filter
+/** A key or a port is set before the daemon starts for the first time. */
+async function settingsOnDisk(): Promise<Settings> {
+  const { nodeWorld, openConfig } = await import('@matrix/orchestrator')
+  const config = openConfig(nodeWorld(), { dataDirectory: dataFolder() })
+  return {
+    view: await config.view(),
+    isInProject: false,
+    set: async (layer, key, value) => {
+      assertPlace(layer, {})
+      await config.set(layer, key, value)
+      return config.view()
+    },
+    unset: async (layer, key) => {
+      assertPlace(layer, {})
+      await config.unset(layer, key)
+      return config.view()
+    },
+  }
+}
+
+function assertPlace(layer: ConfigLayer, { projectId }: Filter): void {
+  if (layer === 'global' || projectId !== undefined) return
+  throw new MatrixError('REQUEST_INVALID', `There is no project here whose ${layer} settings could be changed.`, {
+    hint: 'Start the daemon and go into its repository, or give --project.',
+  })
 }

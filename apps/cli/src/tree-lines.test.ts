@@ -44,6 +44,8 @@ test('what a person has to do is said before anything else', () => {
 
   expect(state(['question'], 'waiting', 'in_progress')).toBe('asks')
   expect(state([], 'working', 'in_progress')).toBe('working')
+  expect(state(['review'], 'working', 'in_progress')).toBe('working')
+  expect(state(['review'], 'off', 'passed')).toBe('review')
   expect(state([], 'off', 'in_progress')).toBe('interrupted')
   expect(state([], 'off', 'passed')).toBe('passed')
 })

@@ -42,14 +42,21 @@ function headOf(project: ProjectView, tasks: readonly TaskView[], { colors, widt
   const waitsForYou = tasks.filter(({ needs }) => needs.length > 0).length
   const facts = [
     project.baseBranch ?? '',
-    formatUsd(project.costUsd),
+    formatUsd(costOf(project, tasks)),
     some(count('working') + count('starting'), 'working'),
     some(count('waiting'), 'waiting'),
     some(count('stopped'), 'stopped'),
   ].filter(Boolean)
-  const needs = waitsForYou > 0 ? colors.yellow(` · ${waitsForYou} need you: matrix inbox`) : ''
+  const needs =
+    waitsForYou > 0 ? colors.yellow(` · ${waitsForYou} ${waitsForYou === 1 ? 'needs' : 'need'} you: matrix inbox`) : ''
   const name = fitWidth(printableLine(project.name), Math.max(8, width - 30))
   return `${colors.bold(name)}  ${colors.dim(facts.join(' · '))}${needs}`
+}
+
+/** The tasks are told of every change; the project's own sum may be a little behind. */
+function costOf(project: ProjectView, tasks: readonly TaskView[]): number {
+  const roots = tasks.filter(({ parentId }) => parentId === null)
+  return Math.max(project.costUsd, ...roots.map(({ treeCostUsd }) => treeCostUsd))
 }
 
 function some(count: number, word: string): string {
@@ -91,7 +98,9 @@ function rowOf(task: TaskView, stem: string, ids: Map<string, string>, { now }: 
 
 /** One word for how a task is; what a person has to do comes first. */
 export function stateOf({ needs, activity, status }: Pick<TaskView, 'needs' | 'activity' | 'status'>): string {
-  const [need] = needs
+  const isBusy = activity === 'working' || activity === 'starting'
+  // A review can wait until there is nothing left to come.
+  const need = needs.find((one) => one !== 'review' || !isBusy)
   if (need) return needWords[need]
   if (activity !== 'off') return activity
   return status === 'in_progress' ? 'interrupted' : status

@@ -4,7 +4,7 @@ import type { Orchestrator } from '@matrix/orchestrator'
 import { MatrixError } from '@matrix/protocol'
 import type { DaemonFile } from '@matrix/protocol/http'
 import { type Logger, pino } from 'pino'
-import { type Access, openAccess } from './access/access.ts'
+import { type Access, type AccessOptions, openAccess } from './access/access.ts'
 import type { Address } from './access/request-guard.ts'
 import { createSecret } from './access/secret.ts'
 import { type FeedOptions, openFeed } from './feed/feed.ts'
@@ -26,8 +26,9 @@ export type DaemonOptions = {
   /** 0 takes any that is free. */
   port?: number
   tls?: Tls
-  /** Names under which the daemon is reached from other machines. */
+  /** Further names under which the daemon is reached, with a port where it is another one. */
   names?: readonly string[]
+  sessionLimits?: AccessOptions['sessionLimits']
   /** The built web UI. */
   uiFolder?: string
   /** What is answered at `/metrics`, to whoever has the daemon's token; nothing is there without it. */
@@ -75,6 +76,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     report: (message, facts = {}) => log.info(facts, message),
     onLoss: feed.recheck,
+    ...(options.sessionLimits ? { sessionLimits: options.sessionLimits } : {}),
   })
 
   let address: (Address & { cookieName: string }) | undefined
@@ -101,14 +103,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     async listen() {
       const port = await listenOn(app, host, options.port ?? 7433)
       const scheme = tls ? 'https' : 'http'
-      const names = [...(loopback.includes(host) ? ['127.0.0.1', 'localhost'] : [host]), ...(options.names ?? [])]
-      address = { scheme, hosts: hostsOf(names, port, scheme), cookieName: cookieName({ scheme }, port) }
+      const own = loopback.includes(host) ? ['127.0.0.1', 'localhost'] : [host]
+      const hosts = [...own, ...(options.names ?? [])].map((name) => hostOf(name, port, scheme))
+      address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
-      const url = `${scheme}://${
-        hostsOf([options.names?.[0] ?? names[0] ?? host], port, scheme)
-          .values()
-          .next().value
-      }`
+      const url = `${scheme}://${hosts[0]}`
       return { pid: process.pid, startedAt, version, url, port, socket, tokenFile }
     },
     markReady() {
@@ -148,7 +147,9 @@ async function listenOn(app: Awaited<ReturnType<typeof buildApp>>, host: string,
   return typeof address === 'object' && address ? address.port : port
 }
 
-function hostsOf(names: readonly string[], port: number, scheme: 'http' | 'https'): Set<string> {
+/** As a browser writes it: a port that is the usual one is left out. */
+function hostOf(name: string, port: number, scheme: 'http' | 'https'): string {
+  if (/^(\[.*\]|[^:]+):\d+$/.test(name)) return name
   const isUsual = port === (scheme === 'https' ? 443 : 80)
-  return new Set(names.map((name) => `${name.includes(':') ? `[${name}]` : name}${isUsual ? '' : `:${port}`}`))
+  return `${name.includes(':') ? `[${name}]` : name}${isUsual ? '' : `:${port}`}`
 }

@@ -14,6 +14,8 @@ export type ScriptedOrchestrator = Orchestrator & {
   say(text: string, task?: string): void
   /** Appends without telling yet; the answer tells. */
   append(text: string, task?: string): () => void
+  /** Makes whoever reads a log wait; the answer lets them go on. */
+  holdReads(): () => void
   /** Starts the session anew. */
   reset(task?: string): void
   emit(frame: Frame): void
@@ -27,6 +29,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   const answers = new Map<string, () => unknown>()
   const calls: ScriptedOrchestrator['calls'] = []
   let isClosed = false
+  let held = Promise.resolve()
 
   const emit = (frame: Frame) => {
     for (const listener of listeners) listener(frame)
@@ -49,6 +52,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   return {
     ...(Object.fromEntries(operations) as Orchestrator),
     async readEvents({ params, query: { after = 0, limit } }) {
+      await held
       const events = sessions.get(params.taskId)
       if (!events) throw new MatrixError('TASK_UNKNOWN', `No task ${params.taskId}`)
       // As from a disk: later, and only what was there when it was read.
@@ -76,10 +80,23 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
       }),
     say: (text, task) => append(text, task)(),
     append,
+    holdReads() {
+      const { promise, resolve } = openPromise()
+      held = promise
+      return resolve
+    },
     reset: (task = taskId) => void sessions.set(task, []),
     emit,
     isClosed: () => isClosed,
   }
+}
+
+function openPromise(): { promise: Promise<void>; resolve(): void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
 }
 
 export function said(text: string, task = taskId): DurableEvent {

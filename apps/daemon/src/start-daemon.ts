@@ -4,6 +4,7 @@ import { lockDirectory } from '@matrix/event-store'
 import type { Orchestrator } from '@matrix/orchestrator'
 import { type DaemonFile, daemonFileName } from '@matrix/protocol/http'
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
+import { readDaemonSettings } from './daemon-settings.ts'
 import { checkGit } from './git-check.ts'
 import { type Log, type LogOptions, openLog } from './log.ts'
 import { ensureOwnFolder, replaceOwnFile } from './owner-only.ts'
@@ -45,7 +46,15 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
     const orchestrator = await options.openOrchestrator(dataDirectory, log)
     closing.push(() => orchestrator.close())
 
-    const daemon = await createDaemon({ ...options, orchestrator, log: log.logger })
+    const { port = 7433, names, sessionLimits } = await readDaemonSettings(orchestrator)
+    const daemon = await createDaemon({
+      port,
+      sessionLimits,
+      ...options,
+      names: [...(options.names ?? []), ...names],
+      orchestrator,
+      log: log.logger,
+    })
     closing.push(() => daemon.close())
     const file = await daemon.listen()
     const path = join(dataDirectory, daemonFileName)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const since = '2026-01-01T00:00:00.000Z'
 test('without a daemon, every command says so and how to start it', async () => {
   const env = { MXD_DATA_DIR: folderWith() }
 
-  for (const args of [['tree'], ['send', 'root', 'hi'], ['inbox'], ['daemon', 'status'], ['config', 'list']])
+  for (const args of [['tree'], ['send', 'root', 'hi'], ['inbox'], ['daemon', 'status'], ['config', 'list', '-p', 'x']])
     expect(await matrix(args, { env })).toMatchObject({
       code: 4,
       stderr: expect.stringMatching(/No daemon runs on .*\n.*matrix daemon start/),
@@ -192,7 +192,7 @@ test('an approval binds to the arguments that were looked at', async () => {
 
   const { stdout } = await matrix(['approve', '--list'], { env })
   expect(stdout).toContain('matrix://tool/mcp/mxd/bash@1.0.0')
-  expect(stdout).toContain('"command": "rm <U+202E>x"')
+  expect(stdout).toContain('command: rm <U+202E>x')
   expect(await matrix(['approve'], { env })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Nobody is there'),
@@ -294,6 +294,21 @@ test('a secret is read from standard input and never shown', async () => {
   )
   expect((await matrix(['config', 'get', 'model'], { env })).stdout).toBe('m1\n')
   expect((await matrix(['config', 'get', 'nothing'], { env })).code).toBe(2)
+})
+
+test('settings for all projects can be read and set before there is a daemon', async () => {
+  const folder = folderWith()
+  const env = { MXD_DATA_DIR: folder }
+
+  expect(await matrix(['config', 'set', 'port', '7500'], { env })).toMatchObject({ code: 0 })
+  expect(await matrix(['auth', 'set', 'anthropic'], { env, input: 'sk-ant-1234567890\n' })).toMatchObject({ code: 0 })
+  expect(JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))).toEqual({
+    port: 7500,
+    authGroups: { anthropic: { anthropicApiKey: 'sk-ant-1234567890' } },
+  })
+  expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o600)
+  expect((await matrix(['config', 'get', 'port'], { env })).stdout).toBe('7500\n')
+  expect(await matrix(['config', 'set', 'model', 'm', '--layer', 'local'], { env })).toMatchObject({ code: 2 })
 })
 
 test('a setting that is wrong is named with file and line', async () => {
@@ -407,9 +422,14 @@ test('the service that starts the daemon names its program and its data', async 
 
 test('the log of the daemon is shown from its end, with nothing in it that a terminal would obey', async () => {
   const { env } = await fakeDaemon({})
-  writeFileSync(join(env.MXD_DATA_DIR, 'daemon.log'), 'one\ntwo \u001B[2J\nthree\n')
+  writeFileSync(
+    join(env.MXD_DATA_DIR, 'daemon.log'),
+    `one\ntwo \u001B[2J\n${JSON.stringify({ level: 40, time: since, msg: 'Slow \u202E', ms: 7 })}\n`,
+  )
 
-  expect((await matrix(['daemon', 'logs', '-n', '2'], { env })).stdout).toBe('two <U+001B>[2J\nthree\n')
+  expect((await matrix(['daemon', 'logs', '-n', '2'], { env })).stdout).toBe(
+    'two <U+001B>[2J\n2026-01-01 00:00:00  Slow <U+202E>  ms=7\n',
+  )
 })
 
 const approval: Attention = {

@@ -81,14 +81,30 @@ async function askAbout(one: Approval): Promise<Decision | undefined> {
 
 function formatApproval({ id, taskTitle, since, approval }: Approval): string {
   const { bold, yellow, dim } = colorsFor(process.stdout)
-  const input = printable(JSON.stringify(approval.input, null, 2) ?? 'nothing')
   return [
     `${yellow(approval.sideEffect)}  ${bold(printableLine(approval.uri))}`,
     dim(
       `  ${printableLine(taskTitle)} · asked ${formatDuration(Date.now() - Date.parse(since))} ago · ends in ${formatDuration(Date.parse(approval.expiresAt) - Date.now())}`,
     ),
-    ...input.split('\n').map((text) => `  ${text}`),
+    ...formatInput(approval.input).map((text) => `  ${text}`),
     `  ${printableLine(approval.reason)}`,
-    dim(`  id ${id} · digest ${approval.inputDigest}`),
+    dim(`  id      ${id}`),
+    dim(`  digest  ${approval.inputDigest}`),
   ].join('\n')
+}
+
+/** Nobody agrees to what cannot be read: text of several lines stands as it would be run or written. */
+function formatInput(input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return [printable(JSON.stringify(input) ?? '')]
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return printable(`${name}: ${JSON.stringify(value, null, 2)}`).split('\n')
+    if (!value.includes('\n')) return [`${printable(name)}: ${printable(value)}`]
+    return [
+      `${printable(name)}:`,
+      ...printable(value.trimEnd())
+        .split('\n')
+        .map((text) => `│ ${text}`),
+    ]
+  })
 }

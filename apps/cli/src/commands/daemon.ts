@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
-import { open } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { MatrixError, printableLine } from '@matrix/protocol'
 import { formatDuration } from '@matrix/protocol/display'
 import {
   daemonLogFile,
@@ -13,8 +11,8 @@ import {
 } from '../daemon-process.ts'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
-import { interruptSignal } from '../interrupt.ts'
 import { connect } from '../place.ts'
+import { openSettings } from '../settings.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type Options = { json?: boolean }
@@ -23,9 +21,16 @@ type StartOptions = Options & { port?: string; foreground?: boolean }
 export async function start(options: StartOptions): Promise<ExitCode> {
   const running = await runningDaemon()
   if (running) return report(running, 'The daemon runs already', options)
-  const args = options.port === undefined ? [] : ['--port', options.port]
-  if (options.foreground) return runInForeground(args)
+  const port = options.port ?? (await configuredPort())
+  const args = port === undefined ? [] : ['--port', port]
+  if (options.foreground) return runInForeground([...args, '--foreground'])
   return report(await startDaemon(args), 'The daemon runs', options)
+}
+
+async function configuredPort(): Promise<string | undefined> {
+  const { view } = await openSettings({})
+  const port = view.entries.find(({ key, origin }) => key === 'port' && origin !== 'default')?.value
+  return port === undefined ? undefined : String(port)
 }
 
 async function runInForeground(args: readonly string[]): Promise<ExitCode> {
@@ -76,7 +81,7 @@ export async function status({ json }: Options): Promise<ExitCode> {
           ? 'no key is set: matrix auth set anthropic'
           : provider.kind === 'mock'
             ? 'a script (no key is set)'
-            : (provider.model ?? ''),
+            : (provider.model ?? 'the default of the provider'),
       ],
       ['sandbox', sandbox.isActive ? 'active' : `off: ${printableLine(sandbox.reason ?? '')}`],
       ['data', printableLine(found.dataDirectory)],
@@ -85,39 +90,6 @@ export async function status({ json }: Options): Promise<ExitCode> {
     print(rows.map(([name, value]) => `${dim(name.padEnd(8))}  ${value}`).join('\n'))
   }
   return exitCode.ok
-}
-
-const TAIL_BYTES = 256 << 10
-const LOOK_EVERY_MS = 250
-
-export async function logs(options: { last?: string; follow?: boolean }): Promise<ExitCode> {
-  const path = daemonLogFile()
-  const file = await open(path).catch((cause) => {
-    throw new MatrixError('DOCUMENT_UNREADABLE', `There is no log at ${path}.`, {
-      hint: 'Start the daemon with matrix daemon start.',
-      cause,
-    })
-  })
-  const signal = interruptSignal()
-  try {
-    const { size } = await file.stat()
-    const from = Math.max(0, size - TAIL_BYTES)
-    const text = (await file.read(Buffer.alloc(size - from), 0, size - from, from)).buffer.toString('utf8')
-    const lines = text
-      .trimEnd()
-      .split('\n')
-      .slice(from > 0 ? 1 : 0)
-    print(printable(lines.slice(-Number(options.last ?? 50)).join('\n')))
-    for (let at = size; options.follow && !signal.aborted; ) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(64 << 10), 0, 64 << 10, at)
-      if (bytesRead > 0) process.stdout.write(printable(buffer.toString('utf8', 0, bytesRead)))
-      at += bytesRead
-    }
-  } finally {
-    await file.close()
-  }
-  return options.follow ? exitCode.interrupted : exitCode.ok
 }
 
 function report(daemon: RunningDaemon, text: string, { json }: Options): ExitCode {

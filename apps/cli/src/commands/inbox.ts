@@ -55,7 +55,7 @@ function isMeant({ id, taskId, taskTitle }: Attention, name: string): boolean {
 }
 
 const next: Record<Attention['kind'], (one: Attention) => string> = {
-  approval: ({ id }) => `matrix approve ${id}`,
+  approval: ({ taskId }) => `matrix approve ${shortId(taskId)}`,
   question: ({ taskId }) => `matrix answer ${shortId(taskId)} "…"`,
   conflict: ({ taskId }) => `matrix diff ${shortId(taskId)}`,
   failure: ({ taskId }) => `matrix logs ${shortId(taskId)} --last 20`,

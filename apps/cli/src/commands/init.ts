@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { MatrixError, printableLine } from '@matrix/protocol'
+import { printableLine } from '@matrix/protocol'
 import type { ProjectView } from '@matrix/protocol/http'
+import { findCheckout } from '../checkout.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
@@ -14,14 +13,18 @@ type InitOptions = { name?: string; json?: boolean }
 export async function init(folder: string, { name, json }: InitOptions): Promise<ExitCode> {
   const checkout = await findCheckout(folder)
   const client = await connect()
-  const { writeSetupExample } = await import('@matrix/task-tree')
-  const setup = await writeSetupExample(checkout)
+  const { findSetupHook, writeSetupExample } = await import('@matrix/task-tree')
+  const isActive = await findSetupHook(checkout).then(
+    () => true,
+    () => false,
+  )
+  const setup = { ...(await writeSetupExample(checkout)), isActive }
   const memory = await writeOnce(join(checkout, '.mxd', 'memory.md'), memoryText)
   const registered = (await client.listProjects()).find(({ path }) => path === checkout)
   const project = registered ?? (await client.registerProject({ body: { path: checkout, ...(name ? { name } : {}) } }))
 
   if (json) printJson({ project, isNew: !registered, setup, memory })
-  else print(explain(project, { isNew: !registered, checkout, setup: setup.path, detected: setup.detected }))
+  else print(explain(project, { isNew: !registered, setup }))
   return exitCode.ok
 }
 
@@ -37,44 +40,30 @@ async function writeOnce(path: string, text: string): Promise<{ path: string; is
   return { path, isNew: true }
 }
 
-async function findCheckout(folder: string): Promise<string> {
-  const git = promisify(execFile)
-  try {
-    return (await git('git', ['rev-parse', '--show-toplevel'], { cwd: folder })).stdout.trimEnd()
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT')
-      throw new MatrixError('GIT_FAILED', 'git was not found, or the folder does not exist.', {
-        hint: 'Install git; matrix doctor says how.',
-        cause,
-      })
-    throw new MatrixError('REPOSITORY_UNUSABLE', `${folder} is not in a git repository.`, {
-      hint: 'Run git init and make a first commit, then try again.',
-      cause,
-    })
-  }
-}
+type Outcome = { isNew: boolean; setup: { path: string; detected: readonly string[]; isActive: boolean } }
 
-type Outcome = { isNew: boolean; checkout: string; setup: string; detected: readonly string[] }
-
-function explain(project: ProjectView, { isNew, checkout, setup, detected }: Outcome): string {
+function explain(project: ProjectView, { isNew, setup }: Outcome): string {
   const { bold, dim, green, yellow } = colorsFor(process.stdout)
-  const head = isNew
-    ? `${green('✔')} ${bold(printableLine(project.name))} is a project of Matrix now.`
-    : `${bold(printableLine(project.name))} is a project of Matrix already.`
-  const found = detected.length > 0 ? ` It fits ${detected.join(' and ')}.` : ''
+  const name = bold(printableLine(project.name))
+  const { path, baseBranch, problem } = project
   return [
-    head,
-    dim(`  ${printableLine(checkout)} · agents start from ${printableLine(project.baseBranch ?? 'the base branch')}`),
-    ...(project.problem
-      ? [yellow(`  ${printableLine(project.problem.message)}`), `  ${printableLine(project.problem.hint)}`]
-      : []),
+    isNew ? `${green('✔')} ${name} is a project of Matrix now.` : `${name} is a project of Matrix already.`,
+    dim(`  ${printableLine(path)} · agents start from ${printableLine(baseBranch ?? 'the base branch')}`),
+    ...(problem ? [yellow(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
     '',
     'Next:',
-    `  1. Read ${printableLine(setup)}: it prepares the worktree of each task.${found}`,
-    '     If it is right: mv .mxd/hooks/setup_worktree.sh.example .mxd/hooks/setup_worktree.sh && chmod +x .mxd/hooks/setup_worktree.sh',
-    '  2. Write what agents should know into .mxd/memory.md, and commit .mxd.',
-    '  3. matrix send root "what you want done"',
-    '     matrix tree --watch',
+    ...(setup.isActive ? [] : setupSteps(setup)),
+    '  - Write what agents should know into .mxd/memory.md, and commit .mxd.',
+    '  - matrix send root "what you want done"',
+    '  - matrix tree --watch',
   ].join('\n')
+}
+
+function setupSteps({ path, detected }: Outcome['setup']): string[] {
+  const found = detected.length > 0 ? ` It fits ${detected.join(' and ')}.` : ''
+  return [
+    `  - Read ${printableLine(path)}: it prepares the worktree of each task.${found}`,
+    '    If it is right, make it the one that runs:',
+    '      mv .mxd/hooks/setup_worktree.sh.example .mxd/hooks/setup_worktree.sh && chmod +x .mxd/hooks/setup_worktree.sh',
+  ]
 }

@@ -55,7 +55,8 @@ export async function createTask(title: string, options: CreateOptions): Promise
       ...(options.at === undefined ? {} : { at: readPosition(options.at) }),
     },
   })
-  return report(task, `Created ${named(task)}. Start it with: matrix send ${shortId(task.id)} "…"`, options)
+  const next = task.folder ? '' : ` Start it with: matrix send ${shortId(task.id)} "…"`
+  return report(task, `Created ${named(task)}.${next}`, options)
 }
 
 export async function updateTask(name: string, options: Options & TaskFields): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import { type Device, type Devices, openDevices } from './devices.ts'
 import { openEnrolment } from './enrolment.ts'
 import { openLimit } from './limit.ts'
 import { isSameSecret } from './secret.ts'
-import { openSessions, type Session, type SignedIn } from './sessions.ts'
+import { openSessions, type Session, type SessionOptions, type SignedIn } from './sessions.ts'
 
 /** Who is asking: a program of the daemon's own user, a device that has signed in, or nobody known. */
 export type Identity = { kind: 'local' } | { kind: 'device'; session: Session } | { kind: 'nobody' }
@@ -44,6 +44,7 @@ export type AccessOptions = {
   /** The token of this start, for programs of the daemon's own user. */
   token: string
   now?(): number
+  sessionLimits?: SessionOptions['limits']
   /** Told what a person may want to read in the log. */
   report(message: string, facts?: Record<string, unknown>): void
   /** Told whenever somebody may have lost the right to listen. */
@@ -51,13 +52,8 @@ export type AccessOptions = {
 }
 
 /** Who may ask for what: devices, how they are enrolled, and how they sign in. */
-export async function openAccess({
-  devicesFile,
-  token,
-  now = Date.now,
-  report,
-  onLoss,
-}: AccessOptions): Promise<Access> {
+export async function openAccess(options: AccessOptions): Promise<Access> {
+  const { devicesFile, token, now = Date.now, report, onLoss, sessionLimits = {} } = options
   const devices = await openDevices(devicesFile, {
     now,
     onDamage: (aside) =>
@@ -65,7 +61,7 @@ export async function openAccess({
   })
   const enrolment = openEnrolment({ now })
   const challenges = openChallenges(devices.findKey, { now })
-  const sessions = openSessions({ now })
+  const sessions = openSessions({ now, limits: sessionLimits })
   const limits = {
     codes: openLimit('codes', { perMinute: 10, now }),
     challenges: openLimit('sign-ins', { perMinute: 120, now }),

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { createSecret, digestOf, isSameSecret } from './secret.ts'
 
-const idleMs = 12 * 60 * 60_000
-const absoluteMs = 7 * 24 * 60 * 60_000
+const usualLimits = { idleMs: 12 * 60 * 60_000, maxMs: 7 * 24 * 60 * 60_000 }
 const mostSessions = 1000
+
+export type SessionOptions = { now(): number; limits?: Partial<typeof usualLimits> }
 
 export type Session = { key: string; deviceId: string; startedAt: number; usedAt: number }
 export type SignedIn = { sessionId: string; csrfToken: string; expiresAt: number }
@@ -20,13 +21,14 @@ export type Sessions = {
 }
 
 /** Who is signed in. Only in memory: a browser signs in again by itself, since it keeps its key. */
-export function openSessions({ now }: { now(): number }): Sessions {
+export function openSessions({ now, limits = {} }: SessionOptions): Sessions {
+  const { idleMs, maxMs } = { ...usualLimits, ...limits }
   // A copy of this memory is not enough to be somebody.
   const sessions = new Map<string, Session>()
   const csrfKey = createSecret()
   const csrfOf = (sessionId: string) => createHmac('sha256', csrfKey).update(sessionId).digest('base64url')
 
-  const isOver = ({ startedAt, usedAt }: Session) => now() - usedAt > idleMs || now() - startedAt > absoluteMs
+  const isOver = ({ startedAt, usedAt }: Session) => now() - usedAt > idleMs || now() - startedAt > maxMs
   const findById = (sessionId: string): Session | undefined => {
     const session = sessions.get(digestOf(sessionId))
     return session && !isOver(session) ? session : undefined
@@ -45,7 +47,7 @@ export function openSessions({ now }: { now(): number }): Sessions {
       const times = { startedAt: now(), usedAt: now() }
       if (sessionId === known && going) Object.assign(going, times)
       else add({ key: digestOf(sessionId), deviceId, ...times })
-      return { sessionId, csrfToken: csrfOf(sessionId), expiresAt: times.startedAt + absoluteMs }
+      return { sessionId, csrfToken: csrfOf(sessionId), expiresAt: times.startedAt + maxMs }
     },
     find(sessionId, csrfToken) {
       if (!sessionId || !csrfToken) return undefined

@@ -27,7 +27,7 @@ export function addApiDescription(app: FastifyInstance, { version }: { version: 
   app.get('/api/docs', { config: { access: 'open' } }, (_, reply) => reply.type('text/html').send(apiPage(version)))
 }
 
-export function describeApi(version: string): Record<string, unknown> {
+function describeApi(version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [operation, route] of Object.entries(all)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')

@@ -27,6 +27,8 @@ export type BodyKind = Body['kind']
 export type Display = {
   speaker: Speaker
   weight: Weight
+  /** Words that are read whole, such as what people and agents say; everything else is a line that can be opened. */
+  isSpeech: boolean
   tone: Tone
   title: string
   summary: string
@@ -48,6 +50,7 @@ const MAX_BODY = 20_000
 export function display(parts: Pick<Display, 'speaker' | 'title'> & Partial<Display>): Display {
   return {
     weight: 'main',
+    isSpeech: false,
     tone: 'plain',
     bodies: [],
     ...parts,

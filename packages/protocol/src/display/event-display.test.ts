@@ -121,6 +121,15 @@ test('a failed call is bad news in every tool', () => {
     })
 })
 
+test('an error of Matrix is told in its words', () => {
+  const text = JSON.stringify({ error: { code: 'TOOL_FAILED', message: 'No such file.', hint: 'Look again.' } })
+
+  expect(displayToolResult({ ...answered(text), isError: true }, undefined)).toMatchObject({
+    summary: 'No such file. Look again.',
+    bodies: [{ kind: 'text', text: 'No such file.\nLook again.' }],
+  })
+})
+
 test('a task is called by its title where it is known', () => {
   const titleOf = (id: string) => (id === 'T1' ? 'Fix the parser' : undefined)
   const send = (taskId: string) =>

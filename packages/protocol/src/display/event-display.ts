@@ -19,7 +19,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'messages_withdrawn':
       return note('Taken back before it was read', plural(event.messageIds.length, 'message'))
     case 'assistant_text':
-      return display({ speaker: 'agent', title: 'Agent', summary: event.text, bodies: prose(event.text, options) })
+      return speech(event.text, options)
     case 'tool_call':
       return displayToolCall(event, options)
     case 'tool_result':
@@ -44,7 +44,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
       return display({
         speaker: 'system',
         weight: 'detail',
-        tone: 'warning',
+        tone: 'muted',
         title: 'Notice',
         summary: event.text,
         bodies: prose(event.text, options),
@@ -54,6 +54,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'orchestration_completed':
       return display({
         speaker: 'system',
+        isSpeech: true,
         tone: event.exitReason === 'done_passed' ? 'good' : event.exitReason === 'interrupted' ? 'warning' : 'bad',
         title: `Ended: ${exitWords[event.exitReason] ?? event.exitReason}`,
         summary: `${formatUsd(event.costUsd)}, ${plural(event.turns, 'turn')} · ${event.output}`,
@@ -64,6 +65,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'clarification_requested':
       return display({
         speaker: 'agent',
+        isSpeech: true,
         tone: 'warning',
         title: 'Asks you',
         summary: event.question,
@@ -72,7 +74,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'clarification_answered':
       return display({
         speaker: event.by === 'user' ? 'user' : 'system',
-        weight: 'detail',
+        weight: 'trace',
         title: event.by === 'user' ? 'Answered' : 'Nobody answered in time',
         summary: event.answer,
         bodies: prose(event.answer, options),
@@ -95,6 +97,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'error':
       return display({
         speaker: 'system',
+        isSpeech: true,
         tone: 'bad',
         title: 'Error',
         summary: event.message,
@@ -103,7 +106,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
     case 'agent_stopped':
       return display({ speaker: 'system', tone: 'warning', title: 'Stopped', summary: event.reason })
     case 'text_delta':
-      return display({ speaker: 'agent', title: 'Agent', summary: event.text, bodies: prose(event.text, options) })
+      return speech(event.text, options)
     case 'usage':
       return trace('Uses', `${formatUsd(event.costUsd)} · ${formatCount(event.contextTokens)} tokens of context`)
     case 'agent_idle':
@@ -132,6 +135,10 @@ const exitWords: Record<string, string> = {
   done_passed: 'passed',
   done_failed: 'failed',
   budget_exceeded: 'budget used up',
+}
+
+function speech(text: string, options: DisplayOptions): Display {
+  return display({ speaker: 'agent', isSpeech: true, title: 'Agent', summary: text, bodies: prose(text, options) })
 }
 
 function note(title: string, summary: string, bodies: Body[] = []): Display {

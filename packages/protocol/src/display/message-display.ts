@@ -8,6 +8,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     case 'user':
       return display({
         speaker: 'user',
+        isSpeech: true,
         title: 'You',
         summary: message.text || plural(message.images?.length ?? 0, 'picture'),
         bodies: [...prose(message.text, options), ...(message.images ?? []).map(picture)],
@@ -23,6 +24,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     case 'task_complete':
       return display({
         speaker: 'task',
+        isSpeech: true,
         tone: message.success ? 'good' : 'bad',
         title: `${message.success ? 'Passed' : 'Failed'}: ${message.title}`,
         summary: `${formatUsd(message.costUsd)} · ${message.output}`,
@@ -31,6 +33,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     case 'task_message':
       return display({
         speaker: 'task',
+        isSpeech: true,
         title: message.requestReply ? `${message.fromTitle} asks` : message.fromTitle,
         summary: message.content,
         bodies: prose(message.content, options),
@@ -38,6 +41,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     case 'clarify_response':
       return display({
         speaker: 'user',
+        isSpeech: true,
         tone: 'good',
         title: 'Answer',
         summary: message.answer,
@@ -54,6 +58,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     case 'cross_project':
       return display({
         speaker: 'task',
+        isSpeech: true,
         title: `From project ${message.fromProject}`,
         summary: message.content,
         bodies: prose(message.content, options),

@@ -12,6 +12,8 @@ export type ToolResult = { content: readonly ToolContent[]; isError: boolean }
 /** How one tool is shown: what it is asked, and what its answer is. Whatever is left out is shown as for any tool. */
 type ToolView = {
   title: (input: Input, options: DisplayOptions) => string
+  /** `trace` where an event of its own says the same. */
+  weight?: Display['weight']
   summary?: (input: Input, options: DisplayOptions) => string
   bodies?: (input: Input, options: DisplayOptions) => Body[]
   result?: (text: string, input: Input, options: DisplayOptions) => Partial<Display>
@@ -19,7 +21,7 @@ type ToolView = {
 
 /** A tool call before it has been answered. */
 export function displayToolCall(call: ToolCall, options: DisplayOptions = {}): Display {
-  const { title, summary, bodies } = viewOf(call.name)
+  const { title, summary, bodies, weight = 'main' } = viewOf(call.name)
   if (call.invalidInput !== undefined)
     return display({
       speaker: 'agent',
@@ -31,6 +33,7 @@ export function displayToolCall(call: ToolCall, options: DisplayOptions = {}): D
   const input = readInput(call.input)
   return display({
     speaker: 'agent',
+    weight,
     title: title(input, options),
     summary: summary?.(input, options) ?? '',
     bodies: bodies?.(input, options) ?? [],
@@ -50,7 +53,7 @@ export function displayToolResult(
   const view = viewOf(call?.name ?? '')
   const input = readInput(call?.input)
   const shown = isError ? undefined : view.result?.(text, input, options)
-  const base = plainResult(text, images.length, options)
+  const base = failureOf(text, isError, options) ?? plainResult(text, images.length, options)
   return display({
     speaker: 'tool',
     weight: 'detail',
@@ -95,6 +98,19 @@ function plainName(key: string): string {
   return key.replaceAll('_', '').toLowerCase()
 }
 
+/** Matrix's own errors are for people too: what happened, and what to do about it. */
+function failureOf(
+  text: string,
+  isError: boolean,
+  options: DisplayOptions,
+): Pick<Display, 'summary' | 'bodies'> | undefined {
+  const { error } = (isError ? (parseJson(text) as { error?: unknown } | undefined) : undefined) ?? {}
+  const { message, hint } = (error ?? {}) as { message?: unknown; hint?: unknown }
+  if (typeof message !== 'string') return undefined
+  const whole = [message, typeof hint === 'string' ? hint : ''].filter(Boolean)
+  return { summary: whole.join(' '), bodies: prose(whole.join('\n'), options) }
+}
+
 function plainResult(text: string, images: number, options: DisplayOptions): Pick<Display, 'summary' | 'bodies'> {
   if (text.trim() === '') return { summary: images > 0 ? plural(images, 'picture') : 'no output', bodies: [] }
   const body = asJson(text, options) ?? { kind: 'text', text: block(text, options) }
@@ -102,9 +118,14 @@ function plainResult(text: string, images: number, options: DisplayOptions): Pic
 }
 
 function asJson(text: string, options: DisplayOptions): Body | undefined {
+  const value = parseJson(text)
+  return value === undefined ? undefined : json(value, options)
+}
+
+function parseJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
-    return json(JSON.parse(text), options)
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -252,6 +273,7 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
   },
   clarify: {
     title: () => 'Ask',
+    weight: 'trace',
     summary: (input) => input.text('question'),
     bodies: (input, options) =>
       prose([input.text('question'), ...input.list('options').map((one) => `- ${String(one)}`)].join('\n'), options),
