@@ -153,7 +153,7 @@ describeInBrowser('looking at one task', () => {
   })
 
   test('a budget is raised where it is shown', async () => {
-    await page.getByRole('button', { name: 'Change the budget of Clerk' }).click()
+    await page.getByRole('button', { name: 'Raise the budget of Clerk' }).click()
     await page.getByLabel('Dollars').fill('7.5')
     await page.getByRole('button', { name: 'Set to $7.50' }).click()
 
