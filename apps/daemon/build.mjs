@@ -20,9 +20,10 @@ await build({
     js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
   },
 })
-// What is read or run as files of their own: the built-in tools for their box, and the manifests that come with Matrix.
+// What is found by looking for it beside the program.
 const run = (script, target) => execFileSync(process.execPath, [script, target], { stdio: 'inherit' })
 run('../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs')
 run('../../packages/orchestrator/copy-agents.mjs', 'dist/agents')
+await cp('../../packages/demo/sample', 'dist/sample', { recursive: true })
 // Where the web UI has been built, it is published along.
 await cp('../ui/dist', 'dist/ui', { recursive: true }).catch(() => {})
