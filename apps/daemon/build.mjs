@@ -3,6 +3,8 @@ import { cp, rm } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 await rm('dist', { recursive: true, force: true })
+// The built-in server runs in its box as one file of its own, the same one that its package has.
+execFileSync(process.execPath, ['../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs'], { stdio: 'inherit' })
 await build({
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
@@ -20,7 +22,7 @@ await build({
     js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
   },
 })
-// What is found by looking for it beside the program.
+// What is read or run as files of their own: the tools for their box, the manifests and the sample that come with Matrix.
 const run = (script, target) => execFileSync(process.execPath, [script, target], { stdio: 'inherit' })
 run('../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs')
 run('../../packages/orchestrator/copy-agents.mjs', 'dist/agents')

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { addSnapshots } from './commands/snapshots-command.ts'
 import type { ExitCode } from './exit-code.ts'
 
 type Done = (code: ExitCode) => void
@@ -11,6 +12,7 @@ export function addAgentCommands(program: Command, done: Done): void {
   addTask(program, done)
   program.commandsGroup('Review what they did:')
   addReview(program, done)
+  addSnapshots(program, done)
   program.commandsGroup('Set up:')
   addProjects(program, done)
   addSettings(program, done)
@@ -291,9 +293,7 @@ function addReview(program: Command, done: Done): void {
     .addHelpText('after', '\nExits with 1 when there are conflicts; nothing is merged then.')
     .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
 
-  const worktrees = program
-    .command('worktrees')
-    .summary('worktrees of tasks, and what was saved from those that are gone')
+  const worktrees = program.command('worktrees').summary('where tasks work, how large that is, and what nobody needs')
   const load = () => import('./commands/worktrees.ts')
   worktrees
     .command('list', { isDefault: true })
@@ -309,20 +309,6 @@ function addReview(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, options) => done(await (await load()).removeWorktree(task, options)))
-  worktrees
-    .command('snapshots')
-    .summary('work that was saved before its worktree went')
-    .option(...project)
-    .option(...json)
-    .action(async (options) => done(await (await load()).listSnapshots(options)))
-  worktrees
-    .command('restore')
-    .summary('write the files of a snapshot into a new folder')
-    .argument('<snapshot>', 'its name')
-    .argument('<folder>', 'where to')
-    .option(...project)
-    .option(...json)
-    .action(async (name, folder, options) => done(await (await load()).restoreSnapshot(name, folder, options)))
 }
 
 function addProjects(program: Command, done: Done): void {

@@ -33,6 +33,7 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
   const params = { projectId: project.id, taskId: rootId }
   const tasks = new Map<string, TaskView>()
   let output = ''
+  let isOverBudget = false
   let nudges = 0
   let quiet: NodeJS.Timeout | undefined
 
@@ -46,6 +47,7 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
       run.onFrame(frame)
       if (frame.kind === 'attention') handle(frame.attention)
       if (frame.kind === 'event' && frame.taskId === rootId) output = outputOf(frame) ?? output
+      if (frame.kind === 'event' && frame.event.type === 'budget_exceeded') isOverBudget = true
       if (frame.kind === 'task_removed') tasks.delete(frame.taskId)
       if (frame.kind === 'task') {
         tasks.set(frame.task.id, frame.task)
@@ -72,7 +74,7 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
 
     const wake = (root: TaskView) => {
       const problem = root.problem ?? [...tasks.values()].find((task) => task.problem)?.problem ?? null
-      if (problem?.code === 'BUDGET_EXCEEDED') return end({ result: 'budget', problem })
+      if (isOverBudget) return end({ result: 'budget', problem })
       if (root.problem || nudges >= 2) return end({ result: 'stuck', problem })
       nudges += 1
       orchestrator.sendMessage({ params, query: {}, body: { text: nudge } }).catch(reject)

@@ -1,7 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { addAgentCommands } from './agent-commands.ts'
-import { addSnapshots } from './commands/snapshots-command.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 
 /** Runs one command line to its exit code; nothing here throws, and nothing but the outcome decides the code. */
@@ -183,8 +182,6 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<uri>', 'matrix://tool/mcp/<alias>/<tool>@<pin> or matrix://agent/<name>')
     .option('--json', 'print one JSON document')
     .action(async (uri, options) => done((await import('./commands/uri.ts')).uri(uri, options)))
-
-  addSnapshots(program, done)
 
   program
     .command('completion')

@@ -23,6 +23,8 @@ export type Agent = {
   endingCall: string | undefined
   /** When each call of the present turn was recorded. */
   callTimes: Map<string, string>
+  /** Calls that are made again, because a crash took their results away. */
+  repeated: Set<string>
   /** Settles when the agent has ended and everything of it is stored. Never rejects. */
   ended: Promise<void>
 }

@@ -24,6 +24,8 @@ export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Laun
       await observeSignal(ctx, agent, event)
       continue
     }
+    // Whoever sent a message has stored it; the loop says it again when it came too late for the events it was given.
+    if (event.type === 'message' && (await ctx.log.hasMessage(agent.taskId, event.message.id))) continue
     held.push(event)
     if (isHeldBack(agent, event)) continue
     // Asking for the next event means that this one is stored.

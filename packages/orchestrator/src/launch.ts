@@ -39,6 +39,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     stopReason: undefined,
     endingCall: undefined,
     callTimes: new Map(),
+    repeated: new Set(),
     ended: Promise.resolve(),
   }
   ctx.agents.set(taskId, agent)
@@ -198,6 +199,7 @@ async function repeatOrphans(
   for (const call of findOrphanedToolCalls(events)) {
     if (!isRepeatable(call.name) || call.invalidInput !== undefined) continue
     agent.callTimes.set(call.callId, call.ts)
+    agent.repeated.add(call.callId)
     const extra = { toolCallId: call.callId, signal: agent.abort.signal }
     const { content, isError } = await executeTool(call.name, call.input as Record<string, unknown>, handlers, extra)
     const ts = isoNow(ctx.world)

@@ -100,7 +100,7 @@ export const projectOperations: ProjectOperations = {
   listProcesses: async (ctx) =>
     [...ctx.processes].map(
       ([id, { taskId, command, startedAt }]): BackgroundProcess => ({
-        id: encodeURIComponent(id),
+        id,
         taskId,
         command,
         startedAt,
@@ -130,6 +130,8 @@ export const projectOperations: ProjectOperations = {
   getChanges: (ctx, { params, query }) =>
     readTaskChanges(ctx, params.taskId, {
       withHunks: query.hunks === true,
+      ignoreWhitespace: query.ignoreWhitespace === true,
+      ...(query.since !== undefined && { since: query.since }),
       ...(query.path !== undefined && { paths: [query.path] }),
     }),
   mergeTask: (ctx, { params, body }) => mergeTask(ctx, params.taskId, withoutUndefined(body)),
@@ -187,7 +189,7 @@ async function tellTaskAbove(ctx: ProjectContext, taskId: string, messageId: str
 }
 
 function processOf(ctx: ProjectContext, processId: string) {
-  const found = ctx.processes.get(decodeURIComponent(processId))
+  const found = ctx.processes.get(processId)
   if (found) return found
   throw new MatrixError('PROCESS_UNKNOWN', 'There is no such background process any more')
 }

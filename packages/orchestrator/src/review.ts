@@ -1,6 +1,6 @@
 import { MatrixError, type TaskNode } from '@matrix/protocol'
 import type { ChangesView, MergeOutcome } from '@matrix/protocol/http'
-import type { ChangesOptions, MergeOptions } from '@matrix/task-tree'
+import type { ChangesOptions, CommitOptions, Committed, MergeOptions } from '@matrix/task-tree'
 import { ensureTarget } from './launch.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { reviewTask } from './review-attention.ts'
@@ -30,7 +30,7 @@ export async function readTaskChanges(
 export async function mergeTask(
   ctx: ProjectContext,
   taskId: string,
-  options: Pick<MergeOptions, 'how' | 'message' | 'expectedHead' | 'updateCheckout'>,
+  options: Pick<MergeOptions, 'how' | 'message' | 'expectedHead' | 'updateCheckout' | 'since'>,
 ): Promise<MergeOutcome> {
   const task = ctx.tree.get(taskId)
   const above = taskAbove(ctx, task.id)
@@ -45,12 +45,8 @@ export async function mergeTask(
   return result
 }
 
-export async function commitWork(
-  ctx: ProjectContext,
-  taskId: string,
-  message: string,
-): Promise<{ commit: string | undefined; files: string[] }> {
-  return ctx.worktrees.commit({ taskId, message })
+export function commitWork(ctx: ProjectContext, options: CommitOptions): Promise<Committed> {
+  return ctx.worktrees.commit(options)
 }
 
 /** Brings the target's commits into the branch of a task, in its worktree. */

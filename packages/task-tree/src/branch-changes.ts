@@ -38,6 +38,10 @@ export type ChangesOptions = {
   withHunks?: boolean
   /** Only these files, by their exact paths. */
   paths?: readonly string[]
+  /** Only what came after this commit of the branch. Where it is not known any more, everything. */
+  since?: string
+  /** Leaves out files and lines that differ in white space alone. */
+  ignoreWhitespace?: boolean
   maxPatchBytes?: number
   signal?: AbortSignal
 }
@@ -47,12 +51,13 @@ export async function readChanges(repository: Repository, options: ChangesOption
   const base = await repository.getBranch(options.baseBranch)
   const head = await repository.getBranch(options.branch)
   const mergeBase = await findMergeBase(repository, base, head)
+  const from = (await findCommit(repository, options.since)) ?? mergeBase ?? base
   const [counts, files, merge] = await Promise.all([
     countCommits(repository, base, head),
-    listFiles(repository, mergeBase ?? base, head, options.paths),
+    listFiles(repository, from, head, options),
     tryMerge(repository, base, head),
   ])
-  const isTruncated = options.withHunks ? await addHunks(repository, mergeBase ?? base, head, files, options) : false
+  const isTruncated = options.withHunks ? await addHunks(repository, from, head, files, options) : false
   return {
     base,
     head,
@@ -84,6 +89,13 @@ export async function findMergeBase(repository: Repository, base: string, head: 
   return code === 0 ? checkOid(text()) : null
 }
 
+async function findCommit(repository: Repository, commit: string | undefined): Promise<string | undefined> {
+  if (commit === undefined || !/^[0-9a-f]{40,64}$/.test(commit)) return undefined
+  const args = ['cat-file', '-e', '--end-of-options', `${commit}^{commit}`]
+  const { code } = await repository.files(args, { codes: [0, 1, 128] })
+  return code === 0 ? commit : undefined
+}
+
 async function countCommits(
   repository: Repository,
   base: string,
@@ -101,15 +113,21 @@ export async function listFiles(
   repository: Repository,
   from: string,
   to: string,
-  paths: readonly string[] = [],
+  { paths = [], ignoreWhitespace = false }: Pick<ChangesOptions, 'paths' | 'ignoreWhitespace'> = {},
 ): Promise<FileChange[]> {
   const range = ['--end-of-options', from, to, '--', ...paths]
   const [raw, counts] = await Promise.all([
     repository.files([...comparison, '-z', '--raw', '--full-index', ...range]),
-    repository.files([...comparison, '-z', '--numstat', ...range]),
+    repository.files([...comparison, ...spaces(ignoreWhitespace), '-z', '--numstat', ...range]),
   ])
   const lines = parseNumstat(counts.text())
-  return parseRaw(raw.text()).map((file) => ({ ...file, ...lines.get(file.path) }))
+  const files = parseRaw(raw.text()).map((file) => ({ ...file, ...lines.get(file.path) }))
+  // What differs in white space alone is counted by nobody, and has no part in the patch.
+  return ignoreWhitespace ? files.filter(({ path }) => lines.has(path)) : files
+}
+
+function spaces(ignoreWhitespace: boolean): string[] {
+  return ignoreWhitespace ? ['--ignore-all-space'] : []
 }
 
 const statuses: Record<string, FileChange['status']> = {
@@ -165,14 +183,17 @@ async function addHunks(
   from: string,
   to: string,
   files: FileChange[],
-  { paths = [], maxPatchBytes = 8 * 1024 * 1024, signal }: ChangesOptions,
+  { paths = [], ignoreWhitespace = false, maxPatchBytes = 8 * 1024 * 1024, signal }: ChangesOptions,
 ): Promise<boolean> {
   const range = ['--end-of-options', from, to, '--', ...paths]
-  const { text, truncated } = await repository.files([...comparison, '-p', '-U3', ...range], {
-    maxBytes: maxPatchBytes,
-    mayCut: true,
-    signal,
-  })
+  const { text, truncated } = await repository.files(
+    [...comparison, ...spaces(ignoreWhitespace), '-p', '-U3', ...range],
+    {
+      maxBytes: maxPatchBytes,
+      mayCut: true,
+      signal,
+    },
+  )
   const parts = parsePatch(text())
   // The last part may have been cut in the middle.
   if (truncated) parts.pop()

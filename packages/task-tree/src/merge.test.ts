@@ -103,6 +103,42 @@ describe('what a branch changes', () => {
     expect(files).toMatchObject([{ path: 'small', hunks: [{ lines: ['+y'] }] }])
   })
 
+  test('only what came after a commit can be asked for; of one that is not known, everything is shown', async () => {
+    await work({ first: '1\n' })
+    const { head } = await worktrees.changes({ branch: task.branch, baseBranch: 'trunk' })
+    await work({ second: '2\n' })
+    const pathsSince = async (since: string) =>
+      (await worktrees.changes({ branch: task.branch, baseBranch: 'trunk', since })).files.map(({ path }) => path)
+
+    expect(await pathsSince(head)).toEqual(['second'])
+    for (const unknown of ['0'.repeat(40), '--output=x', 'trunk'])
+      expect(await pathsSince(unknown)).toEqual(['first', 'second'])
+  })
+
+  test('what differs in white space alone can be left out, files and lines', async () => {
+    const long = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n')
+    await scratch.write('a-spaces', 'one\ntwo\n')
+    await scratch.write('b-both', 'one\ntwo\n')
+    await scratch.write('long.txt', `${long}\n`)
+    scratch.commit('more')
+    task = await worktrees.create({ taskId: newId(), title: 'More', baseBranch: 'trunk' })
+    await work({
+      'a-spaces': '  one\n  two\n',
+      'b-both': '  one\nTWO\n',
+      'long.txt': null,
+      'moved.txt': `${long}\n`,
+      z: 'new\n',
+    })
+    const options = { branch: task.branch, baseBranch: 'trunk', withHunks: true, ignoreWhitespace: true }
+    const { files } = await worktrees.changes(options)
+
+    expect(files.map(({ path, hunks = [] }) => [path, hunks.flatMap(({ lines }) => lines)])).toEqual([
+      ['b-both', ['   one', '-two', '+TWO']],
+      ['moved.txt', []],
+      ['z', ['+new']],
+    ])
+  })
+
   test('files that would conflict are named before anyone merges', async () => {
     await work({ 'readme.md': 'mine\n', fine: 'fine\n' })
     await scratch.write('readme.md', 'theirs\n')

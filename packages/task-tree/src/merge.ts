@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
 import type { Disk } from './disk.ts'
 import { removeFile, replaceFile } from './durable-file.ts'
+import { findEarlierCommit } from './earlier-commit.ts'
 import { readIdentity } from './identity.ts'
 import { checkOid, type Repository, treeOf } from './repository.ts'
 import { readText } from './worktree-place.ts'
@@ -21,6 +22,8 @@ export type MergeOptions = {
    * default that is refused. Set, the files there are brought along, if no change of the user's is in the way.
    */
   updateCheckout?: boolean
+  /** For a call that is made again: where there is nothing to merge, the merge of these words since then is its own. */
+  since?: Date
   signal?: AbortSignal
 }
 
@@ -49,13 +52,15 @@ export async function mergeBranch(work: MergeWork, options: MergeOptions): Promi
   if (options.expectedHead !== undefined && options.expectedHead !== head)
     throw moved(options.branch, options.expectedHead, head)
   const mergeBase = await findMergeBase(repository, old, head)
-  if (mergeBase === head) return { outcome: 'nothing to merge' }
+  if (mergeBase === head) return nothingToMerge(repository, options)
   await refuseForbiddenPaths(repository, mergeBase ?? old, head, options.branch)
 
   const checkouts = await findCheckouts(repository, options.baseBranch)
   if (checkouts.length > 0 && !options.updateCheckout) throw checkedOut(options, checkouts)
   const { tree, conflicts } = await tryMerge(repository, old, head)
   if (conflicts.length > 0) return { outcome: 'conflict', files: conflicts }
+  // The commits of a squashed branch never become part of the base; what is in them does.
+  if (options.how === 'squash' && tree === (await treeOf(repository, old))) return nothingToMerge(repository, options)
 
   const commit = await commitMerge(work, options, { tree, old, head })
   options.signal?.throwIfAborted()
@@ -63,6 +68,16 @@ export async function mergeBranch(work: MergeWork, options: MergeOptions): Promi
   if (checkout) await moveWithCheckout(work, options.baseBranch, { old, commit, checkout })
   else await moveBranch(repository, options.baseBranch, old, commit)
   return { outcome: 'merged', commit }
+}
+
+async function nothingToMerge(repository: Repository, options: MergeOptions): Promise<MergeResult> {
+  const { baseBranch: branch, since } = options
+  const commit = since && (await findEarlierCommit(repository, { branch, message: wordsOf(options), since }))
+  return commit ? { outcome: 'merged', commit } : { outcome: 'nothing to merge' }
+}
+
+function wordsOf({ how, message, branch }: MergeOptions): string {
+  return message?.replaceAll('\0', '').trim() || `${how === 'merge' ? 'Merge' : 'Squash'} ${branch}`
 }
 
 /** Finishes a merge whose files were brought along but whose branch was not moved before a crash. */
@@ -89,14 +104,14 @@ type Step = { old: string; commit: string; checkout: string }
 
 async function commitMerge(
   { repository, now }: MergeWork,
-  { how, message, branch, signal }: MergeOptions,
+  options: MergeOptions,
   { tree, old, head }: { tree: string; old: string; head: string },
 ): Promise<string> {
   const at = now().toISOString()
   const env = { ...(await readIdentity(repository)), GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
-  const parents = how === 'merge' ? ['-p', old, '-p', head] : ['-p', old]
-  const words = message?.replaceAll('\0', '').trim() || `${how === 'merge' ? 'Merge' : 'Squash'} ${branch}`
-  const { text } = await repository.files(['commit-tree', ...parents, tree], { env, input: `${words}\n`, signal })
+  const parents = options.how === 'merge' ? ['-p', old, '-p', head] : ['-p', old]
+  const input = `${wordsOf(options)}\n`
+  const { text } = await repository.files(['commit-tree', ...parents, tree], { env, input, signal: options.signal })
   return checkOid(text())
 }
 

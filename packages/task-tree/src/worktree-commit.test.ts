@@ -89,3 +89,39 @@ test('nothing is merged over changes that are not committed', async () => {
   })
   expect(await read('readme.md')).toBe('mine\n')
 })
+
+test('a commit or merge that is asked for again, because the answer was lost, is answered with the one that was made', async () => {
+  const since = new Date()
+  const { taskId, branch } = task
+  await write('mine.txt', 'mine\n')
+  const made = await worktrees.commit({ taskId, message: 'mine' })
+  expect(await worktrees.commit({ taskId, message: 'mine', since })).toEqual(made)
+  expect(await worktrees.commit({ taskId, message: 'other words', since })).toEqual({ commit: undefined, files: [] })
+  const later = new Date(since.getTime() + 60_000)
+  expect(await worktrees.commit({ taskId, message: 'mine', since: later })).toEqual({ commit: undefined, files: [] })
+
+  const { branch: base } = await worktrees.create({ taskId: newId(), title: 'Above', baseBranch: 'trunk' })
+  const merge = { branch, baseBranch: base, message: 'Merge it', updateCheckout: true }
+  const merged = await worktrees.merge({ ...merge, how: 'merge' })
+  expect(merged).toMatchObject({ outcome: 'merged' })
+  expect(await worktrees.merge({ ...merge, how: 'merge', since })).toEqual(merged)
+  expect(await worktrees.merge({ ...merge, how: 'merge' })).toEqual({ outcome: 'nothing to merge' })
+})
+
+test('a squash that is asked for again changes nothing', async () => {
+  const since = new Date()
+  const { branch: base } = await worktrees.create({ taskId: newId(), title: 'Above', baseBranch: 'trunk' })
+  await write('mine.txt', 'mine\n')
+  await worktrees.commit({ taskId: task.taskId, message: 'mine' })
+  const squash = {
+    branch: task.branch,
+    baseBranch: base,
+    how: 'squash',
+    message: 'Take it',
+    updateCheckout: true,
+  } as const
+  const merged = await worktrees.merge(squash)
+
+  expect(await worktrees.merge({ ...squash, since })).toEqual(merged)
+  expect(await worktrees.merge(squash)).toEqual({ outcome: 'nothing to merge' })
+})

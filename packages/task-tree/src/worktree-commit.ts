@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
 import { removeFile, replaceFile } from './durable-file.ts'
+import { type Earlier, findEarlierCommit } from './earlier-commit.ts'
 import { readIdentity } from './identity.ts'
 import { advanceFiles, type MergeResult, type MergeWork, mergeBranch, moveBranch } from './merge.ts'
 import { checkOid, treeOf } from './repository.ts'
@@ -10,7 +11,12 @@ import { writeFiles } from './snapshot.ts'
 import type { WorktreeWork } from './worktree-creation.ts'
 import { findAdminFolders, readText } from './worktree-place.ts'
 
-export type CommitOptions = { taskId: string; message: string }
+export type CommitOptions = {
+  taskId: string
+  message: string
+  /** For a call that is made again: where there is nothing to commit, the commit of these words since then is its own. */
+  since?: Date
+}
 
 /** Nothing was committed when there was nothing new. */
 export type Committed = { commit: string | undefined; files: string[] }
@@ -19,11 +25,17 @@ export type UpdateOptions = { taskId: string; from: string; message?: string }
 
 type State = { admin: string; workTree: string; branch: string; head: string; tree: string; merging: string }
 
-export async function commitWorktree(work: WorktreeWork, { taskId, message }: CommitOptions): Promise<Committed> {
+export async function commitWorktree(
+  work: WorktreeWork,
+  { taskId, message, since }: CommitOptions,
+): Promise<Committed> {
   return withFiles(work, taskId, async (state, indexFile) => {
     const { admin, branch, head, tree, merging } = state
     const files = await changedPaths(work, head, tree)
-    if (files.length === 0 && merging === '') return { commit: undefined, files: [] }
+    if (files.length === 0 && merging === '')
+      return since
+        ? findCommitted(work, { branch, message: wordsOf(message), since })
+        : { commit: undefined, files: [] }
     if (merging !== '') await refuseMarkers(work, state, files)
 
     const commit = await commitTree(work, { tree, parents: [head, ...(merging ? [merging] : [])], message })
@@ -33,6 +45,12 @@ export async function commitWorktree(work: WorktreeWork, { taskId, message }: Co
     await removeFile(work.disk, join(admin, 'MERGE_HEAD'))
     return { commit, files }
   })
+}
+
+async function findCommitted({ repository }: WorktreeWork, earlier: Earlier): Promise<Committed> {
+  const commit = await findEarlierCommit(repository, earlier)
+  const files = commit ? await listFiles(repository, `${commit}^`, commit) : []
+  return { commit, files: files.map(({ path }) => path) }
 }
 
 export async function listUncommitted(work: WorktreeWork, taskId: string): Promise<string[]> {
@@ -122,6 +140,9 @@ async function commitTree(
   const at = now().toISOString()
   const env = { ...(await readIdentity(repository)), GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
   const args = ['commit-tree', ...parents.flatMap((parent) => ['-p', parent]), tree]
-  const words = message.replaceAll('\0', '').trim()
-  return checkOid((await repository.files(args, { env, input: `${words}\n` })).text())
+  return checkOid((await repository.files(args, { env, input: `${wordsOf(message)}\n` })).text())
+}
+
+function wordsOf(message: string): string {
+  return message.replaceAll('\0', '').trim()
 }

@@ -43,9 +43,13 @@ const mayUse: Record<string, string[]> = {
   ui: ['client', 'protocol'],
 }
 
-/** Tests may play against the scripted provider, except of the one package that it needs itself; those of the daemon, against its client. */
+/**
+ * Tests may play against the scripted provider, except of the one package that it needs itself; those of the daemon, against
+ * its client; those of the story, with the orchestrator that it is told to.
+ */
 const testsMayUse = (name: string): string[] => {
   if (name === 'protocol') return []
+  if (name === 'demo') return ['orchestrator']
   return name === 'daemon' ? ['client', 'mock-provider'] : ['mock-provider']
 }
 

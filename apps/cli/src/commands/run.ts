@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { constants, copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
@@ -45,48 +45,53 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const orchestrator = await (demo
     ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
     : openNodeOrchestrator(settings))
-  const startedAt = Date.now()
+  let isDone = false
   try {
     await orchestrator.resume()
     const project = await openProject(orchestrator, checkout)
-    const rootId = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
-    const interrupted = interruptSignal()
-    const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
-    const progress = options.json
-      ? { frame: printJsonLine, close: () => undefined }
-      : openProgress(options, await getTask(orchestrator, project, rootId))
-    const outcome = await runHeadless(orchestrator, {
-      project,
-      rootId,
-      goal,
-      ...(demo && { answer: ({ options: offered }) => offered?.[0] ?? 'As you think best.' }),
-      isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
-      onFrame: progress.frame,
-      signal: AbortSignal.any([interrupted, timedOut]),
-    })
-    progress.close()
-    const ended: Ending = outcome.result === 'aborted' && timedOut.aborted ? 'timed out' : outcome.result
-    const merged = options.merge && ended === 'passed' ? await mergeRoot(orchestrator, project, rootId) : undefined
-    const root = await getTask(orchestrator, project, rootId)
-    if (ended === 'passed') await removeWorktrees(orchestrator, project)
-    const isKept = data.isOwn && (ended !== 'passed' || Boolean(options.keep))
-    const result = {
-      ...outcome,
-      result: ended,
-      exitCode: codeOf(ended, merged),
-      merged,
-      task: root,
-      seconds: (Date.now() - startedAt) / 1000,
-      dataDirectory: isKept || !data.isOwn ? data.folder : null,
-    }
-    if (options.json) printJsonLine({ kind: 'result', ...result })
-    else print(summarize(result))
-    if (!isKept) data.remove.push(() => rm(data.folder, { recursive: true, force: true }))
+    const root = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
+    const result = await drive(orchestrator, { project, root, goal, timeoutMs, options })
+    isDone = result.result === 'passed' && data.isOwn && !options.keep
+    if (isDone) await removeWorktrees(orchestrator, project)
+    const whole = { ...result, dataDirectory: isDone ? null : data.folder }
+    if (options.json) printJsonLine({ kind: 'result', ...whole })
+    else print(summarize(whole))
     return result.exitCode
   } finally {
     await orchestrator.close()
-    if (data.isOwn) for (const remove of data.remove) await remove()
+    // What did not end well can be looked at, and gone on with.
+    if (isDone) await rm(data.folder, { recursive: true, force: true })
   }
+}
+
+type Drive = {
+  project: ProjectView
+  root: TaskView
+  goal: string | undefined
+  timeoutMs: number | undefined
+  options: RunOptions
+}
+
+async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutMs, options }: Drive) {
+  const startedAt = Date.now()
+  const progress = options.json ? { frame: printJsonLine, close: () => undefined } : openProgress(options, root)
+  const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
+  const outcome = await runHeadless(orchestrator, {
+    project,
+    rootId: root.id,
+    goal,
+    // The first of the answers that the story offers.
+    ...(options.demo && { answer: ({ options: offered }) => offered?.[0] ?? 'As you think best.' }),
+    isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
+    onFrame: progress.frame,
+    signal: AbortSignal.any([interruptSignal(), timedOut]),
+  })
+  progress.close()
+  const result: Ending = outcome.result === 'aborted' && timedOut.aborted ? 'timed out' : outcome.result
+  const merged = options.merge && result === 'passed' ? await mergeRoot(orchestrator, project, root.id) : undefined
+  const task = await getTask(orchestrator, project, root.id)
+  const exitCode = codeOf(result, merged)
+  return { ...outcome, result, exitCode, merged, task, seconds: (Date.now() - startedAt) / 1000 }
 }
 
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
@@ -107,17 +112,17 @@ function orchestratorOptions(
   return { ...options, log: ({ level, message }) => printError(`${level}: ${printableLine(message)}`) }
 }
 
-type Data = { folder: string; isOwn: boolean; remove: (() => Promise<void>)[] }
+type Data = { folder: string; isOwn: boolean }
 
 /** A folder of its own, so that a run in CI leaves nothing behind and disturbs no daemon; the user's settings hold there too. */
 async function openData({ data }: RunOptions): Promise<Data> {
-  if (data !== undefined) return { folder: resolve(data), isOwn: false, remove: [] }
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'matrix-run-')))
+  const folder = data === undefined ? await mkdtemp(join(tmpdir(), 'matrix-run-')) : resolve(data)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await copyFile(join(dataFolder(), 'config.json'), join(folder, 'config.json')).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
+  const file = join(folder, 'config.json')
+  await copyFile(join(dataFolder(), 'config.json'), file, constants.COPYFILE_EXCL).catch((error) => {
+    if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error
   })
-  return { folder, isOwn: true, remove: [] }
+  return { folder: await realpath(folder), isOwn: data === undefined }
 }
 
 async function openProject(orchestrator: Orchestrator, checkout: string): Promise<ProjectView> {
@@ -135,7 +140,7 @@ async function prepareRoot(
   orchestrator: Orchestrator,
   project: ProjectView,
   { budgetUsd, model }: Wishes,
-): Promise<string> {
+): Promise<TaskView> {
   const { id: projectId, rootTaskId } = project
   if (rootTaskId === null) throw new MatrixError('TREE_MISSING', `${project.name} has no root task.`)
   if (model !== undefined)
@@ -146,7 +151,7 @@ async function prepareRoot(
     })
   if (budgetUsd !== undefined)
     await orchestrator.updateTask({ params: { projectId, taskId: rootTaskId }, query: {}, body: { budgetUsd } })
-  return rootTaskId
+  return getTask(orchestrator, project, rootTaskId)
 }
 
 function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<TaskView> {

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path'
 import { printableLine } from '@matrix/protocol'
-import { formatBytes, formatDuration } from '@matrix/protocol/display'
+import { formatBytes } from '@matrix/protocol/display'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openProject, type PlaceOptions } from '../place.ts'
 import { confirm } from '../prompt.ts'
@@ -51,42 +50,8 @@ export async function removeWorktree(taskId: string, options: Options & { yes?: 
   else
     print(
       snapshot
-        ? `Removed it. What was not merged is kept: matrix worktrees restore ${snapshot.name} <folder>`
+        ? `Removed it. What was not merged is kept: matrix snapshots restore ${snapshot.name} <folder>`
         : 'Removed it; everything in it was merged.',
     )
-  return exitCode.ok
-}
-
-export async function listSnapshots(options: Options): Promise<ExitCode> {
-  const { client, project } = await openProject(options)
-  const snapshots = await client.listSnapshots({ projectId: project.id })
-  if (options.json) printJson(snapshots)
-  else if (snapshots.length === 0) print('There are no snapshots.')
-  else {
-    const rows = snapshots.map((one) => [
-      one.name,
-      shortId(one.taskId),
-      one.commit.slice(0, 12),
-      `${formatDuration(Date.now() - Date.parse(one.takenAt))} ago`,
-      printableLine(one.reason),
-    ])
-    const columns = [
-      { heading: 'snapshot' },
-      { heading: 'task' },
-      { heading: 'commit' },
-      { heading: 'taken' },
-      { heading: 'because', flexible: true },
-    ]
-    print(formatTable(columns, rows, terminalWidth()).join('\n'))
-  }
-  return exitCode.ok
-}
-
-export async function restoreSnapshot(name: string, folder: string, options: Options): Promise<ExitCode> {
-  const { client, project } = await openProject(options)
-  const body = { folder: resolve(folder) }
-  const snapshot = await client.restoreSnapshot({ projectId: project.id, name, body })
-  if (options.json) printJson(snapshot)
-  else print(`Its files are in ${printableLine(body.folder)}.`)
   return exitCode.ok
 }

@@ -43,6 +43,12 @@ export function idForCall(agent: Agent, callId: string): string {
   return encodeTime(Number.isNaN(at) ? 0 : at) + encodeChance(chance)
 }
 
+/** When a call that is made again was made first; what it did then is its own doing. */
+export function firstMadeAt(agent: Agent, callId: string): { since?: Date } {
+  const at = agent.repeated.has(callId) && agent.callTimes.get(callId)
+  return at ? { since: new Date(at) } : {}
+}
+
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 function encodeTime(at: number): string {

@@ -1,4 +1,15 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,12 +41,25 @@ rootTest('a tree is given with its links, and not what they point to', () => {
   expect(statSync(folder).uid).toBe(0)
 })
 
-rootTest('a tree that was given is not walked again', () => {
+rootTest('what root has written since is given too, and what is somebody else’s is left alone', () => {
   giveTree(folder, someone)
   writeFileSync(join(folder, 'later'), '')
+  writeFileSync(join(folder, 'theirs'), '')
+  chownSync(join(folder, 'theirs'), 1234, 1234)
   giveTree(folder, someone)
 
-  expect(statSync(join(folder, 'later')).uid).toBe(0)
+  expect(statSync(join(folder, 'later')).uid).toBe(65534)
+  expect(statSync(join(folder, 'theirs')).uid).toBe(1234)
+})
+
+rootTest('a file that has another name elsewhere is not given away', () => {
+  const tree = join(folder, 'tree')
+  mkdirSync(tree)
+  writeFileSync(join(folder, 'outside'), '')
+  linkSync(join(folder, 'outside'), join(tree, 'inside'))
+  giveTree(tree, someone)
+
+  expect(statSync(join(folder, 'outside')).uid).toBe(0)
 })
 
 rootTest('a path counts as reachable if every folder on the way lets one through', () => {

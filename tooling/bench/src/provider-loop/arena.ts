@@ -50,6 +50,7 @@ export async function openArena(options: { peers?: boolean } = {}): Promise<Aren
     const entry = peers?.names.includes(name) ? peers.script : script
     const args = ['--expose-gc', entry, name, url, String(turns), String(agents)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e7 })
+    process.stderr.write(`  ${name}, ${agents} × ${turns} turns: ${stdout}\n`)
     return JSON.parse(stdout)
   }
 

@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Conversation, openMockProvider } from '@matrix/mock-provider'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Ended, folderWith, matrix } from '../matrix-process.testing.ts'
+
+const seconds = 120_000
+const call = (name: string, input: object = {}) => ({ toolCalls: [{ name: `mcp__mxd__${name}`, input }] })
+
+test('from nothing to merged work, by commands alone', { timeout: seconds }, async () => {
+  const { repository, run, json } = await machine(
+    [
+      {
+        match: 'Greeter',
+        turns: [
+          call('clarify', { question: 'Which language?', options: ['English', 'German'] }),
+          call('commit', { message: 'feat: a greeting' }),
+          call('done', { status: 'passed', summary: 'Wrote it.' }),
+        ],
+      },
+      {
+        turns: [
+          call('create_task', { title: 'Greeter', description: 'Write a greeting' }),
+          {
+            capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
+            ...call('send_message', { taskId: '{{id}}', content: 'Go' }),
+          },
+          call('yield'),
+          call('merge_task', { taskId: '{{id}}' }),
+          call('done', { status: 'passed', summary: 'Greeted.' }),
+        ],
+      },
+    ],
+    { leaves: 'greeter' },
+  )
+
+  expect(await run('daemon', 'start', '--port', '0')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The daemon runs at http://127.0.0.1:'),
+  })
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  expect(await run('init')).toMatchObject({ code: 0, stdout: expect.stringContaining('is a project of Matrix now') })
+  expect(readdirSync(join(repository, '.mxd'))).toContain('memory.md')
+  expect(await run('send', 'root', 'Write a greeting')).toMatchObject({ code: 0 })
+
+  const [setup] = await vi.waitFor(async () => {
+    const waiting = await json('approve', '--list')
+    expect(waiting).toHaveLength(1)
+    return waiting
+  }, soon)
+  expect(await run('approve', '--scope', 'always', '--digest', setup.approval.inputDigest)).toMatchObject({ code: 0 })
+  await vi.waitFor(async () => expect((await run('tree')).stdout).toMatch(/\? Greeter .*asks/), soon)
+  expect(await run('answer', 'greeter', '2')).toMatchObject({ code: 0, stdout: 'Answered.\n' })
+  await vi.waitFor(async () => expect((await json('task', 'show', 'root')).status).toBe('passed'), soon)
+
+  const log = (await run('logs', 'greeter')).stdout
+  expect(log).toMatch(/Asks you .*\n {2}Which language\?\n {2}- English\n {2}- German\nAnswer .*\n {2}German\n/)
+  expect(log).toContain('▸ Commit feat: a greeting')
+  expect((await run('diff', 'root')).stdout).toContain('+hello')
+  expect(await run('merge', 'root', '--yes', '--update-checkout')).toMatchObject({ code: 0 })
+  expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('hello\n')
+  expect((await json('cost'))[0].turns).toBeGreaterThan(0)
+  expect(await run('search', 'greeting')).toMatchObject({ code: 0 })
+
+  const { pid } = await json('daemon', 'status')
+  expect(await run('daemon', 'restart', '--port', '0')).toMatchObject({ code: 0 })
+  expect((await json('daemon', 'status')).pid).not.toBe(pid)
+  expect((await run('tree')).stdout).toMatch(/✔ .*passed/)
+  expect(await run('daemon', 'stop')).toMatchObject({ code: 0 })
+  expect(await run('daemon', 'status')).toMatchObject({ code: 4 })
+})
+
+test('a second daemon on the same data is refused in one sentence', { timeout: seconds }, async () => {
+  const { run } = await machine([])
+  const [first, second] = await Promise.all([
+    run('daemon', 'start', '--port', '0'),
+    run('daemon', 'start', '--port', '0'),
+  ])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+
+  const failed = [first, second].filter(({ code }) => code !== 0)
+  expect(failed.length).toBeLessThanOrEqual(1)
+  for (const { stderr } of failed) expect(stderr.trim().split('\n')).toHaveLength(2)
+  expect(await run('daemon', 'start')).toMatchObject({ code: 0, stdout: expect.stringContaining('runs already') })
+})
+
+test('a headless run passes when the agent does, leaves its branch and nothing else', {
+  timeout: seconds,
+}, async () => {
+  const { repository, run, temporary } = await machine(
+    [
+      {
+        turns: [
+          call('clarify', { question: 'Which?' }),
+          call('commit', { message: 'feat: x' }),
+          call('done', { status: 'passed', summary: 'All there.' }),
+        ],
+      },
+    ],
+    { leaves: '*' },
+  )
+
+  expect(await run('run', 'Go', '--yes-for', 'setup', '--merge')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/✔ Passed .*\n {2}All there\.\nMerged into the base branch/),
+  })
+  expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('hello\n')
+  expect(git(repository, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a headless run tells programs every frame, and the result last', { timeout: seconds }, async () => {
+  const { run } = await machine([{ turns: [call('done', { status: 'failed', summary: 'Cannot.' })] }])
+  const { code, stdout } = await run('run', 'Go', '--yes-for', 'setup', '--json', '--data', folderWith())
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+  expect(code).toBe(1)
+  expect(lines.at(-1)).toMatchObject({ kind: 'result', result: 'failed', output: 'Cannot.', exitCode: 1 })
+  expect(lines.slice(0, -1).every(({ kind }) => kind !== 'result')).toBe(true)
+})
+
+test('what needs a yes is denied without one, and the run says which flag would give it', {
+  timeout: seconds,
+}, async () => {
+  const { run } = await machine([{ turns: [] }])
+
+  expect(await run('run', 'Go', '--data', folderWith())).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/denied .*setup_worktree\.sh: --yes-for setup/),
+  })
+})
+
+test('a headless run ends when its budget, its time or the agent’s ideas do', { timeout: seconds }, async () => {
+  const spending = { ...call('yield'), usage: { inputTokens: 1_000_000, outputTokens: 100_000 } }
+  const { run } = await machine([
+    { match: 'Spend', turns: [spending, spending, spending, spending] },
+    { match: 'Sleep', turns: [{ delayMs: 60_000, text: 'Good morning.' }] },
+    { match: 'Idle', turns: [{ text: 'Hm.' }, { text: 'Hm.' }, { text: 'Hm.' }, { text: 'Hm.' }] },
+  ])
+  const ended = (goal: string, ...args: string[]): Promise<Ended> =>
+    run('run', goal, '--yes-for', 'setup', '--data', folderWith(), ...args)
+
+  expect(await ended('Spend', '--budget', '0.5')).toMatchObject({
+    code: 5,
+    stdout: expect.stringContaining('Budget used up'),
+  })
+  expect(await ended('Sleep', '--timeout', '4s')).toMatchObject({
+    code: 124,
+    stdout: expect.stringContaining('Timed out'),
+  })
+  expect(await ended('Idle')).toMatchObject({ code: 1, stdout: expect.stringContaining('Stuck') })
+})
+
+const soon = { timeout: 60_000, interval: 200 }
+
+/** A repository whose setup script leaves a file to commit in the tasks that are named, a data directory, and a model that plays a part. */
+async function machine(conversations: Conversation[], { leaves = 'none' }: { leaves?: string } = {}) {
+  const mock = await openMockProvider({ playbook: { conversations } })
+  const data = folderWith({
+    'config.json': JSON.stringify({
+      agent: 'solo',
+      authGroups: { mock: { anthropicApiKey: 'mock', anthropicBaseUrl: mock.url } },
+    }),
+  })
+  const temporary = folderWith()
+  const repository = realpathSync(folderWith({ 'README.md': '# Shop\n' }))
+  mkdirSync(join(repository, '.mxd', 'hooks'), { recursive: true })
+  const hook = join(repository, '.mxd', 'hooks', 'setup_worktree.sh')
+  writeFileSync(
+    hook,
+    `#!/bin/sh\ncase "$(git symbolic-ref --short HEAD)" in */${leaves}) echo hello > greeting.txt ;; esac\n`,
+  )
+  chmodSync(hook, 0o755)
+  git(repository, 'init', '-q', '-b', 'main')
+  git(repository, 'add', '-A')
+  git(repository, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'first')
+  const env = {
+    MXD_DATA_DIR: data,
+    TMPDIR: temporary,
+    GIT_AUTHOR_NAME: 'Ada',
+    GIT_AUTHOR_EMAIL: 'ada@example.com',
+    GIT_COMMITTER_NAME: 'Ada',
+    GIT_COMMITTER_EMAIL: 'ada@example.com',
+  }
+  onTestFinished(() => mock.close())
+  const run = (...args: string[]): Promise<Ended> => matrix(args, { cwd: repository, env })
+  return {
+    repository,
+    temporary,
+    run,
+    json: async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout),
+  }
+}
+
+function git(folder: string, ...args: string[]): string {
+  return execFileSync('git', args, { cwd: folder, encoding: 'utf8' })
+}

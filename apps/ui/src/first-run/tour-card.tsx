@@ -1,0 +1,110 @@
+import type { ProjectView } from '@matrix/protocol/http'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { Check, X } from 'lucide-react'
+import { useEffect } from 'react'
+import { useCurrentPlace } from '../app/place.ts'
+import { rememberTour, usePreferences } from '../app/preferences.ts'
+import { useAttention, useLive, useTask } from '../live/live.ts'
+import { Button, IconButton } from '../parts/button.tsx'
+import { classes } from '../parts/classes.ts'
+import { type TourStep, tourSteps } from './tour.ts'
+
+/** A few words in the corner while somebody sees the demo for the first time. It follows what happens and gets in nobody's way. */
+export function TourCard({ demo }: { demo: ProjectView }) {
+  const facts = usePreferences((preferences) => preferences.tour)
+  const now = useTourFacts(demo)
+  const steps = tourSteps(facts, now)
+  const current = steps.find(({ isDone }) => !isDone)
+  const end = () => usePreferences.setState({ isTourDone: true })
+
+  return (
+    <aside
+      aria-label="A first look"
+      className="fixed right-4 bottom-4 z-30 w-80 rounded-lg border bg-raised shadow-lift max-md:inset-x-2 max-md:bottom-16 max-md:w-auto"
+    >
+      <header className="flex items-center justify-between py-2 pr-2 pl-4">
+        <h2 className="font-semibold">{current ? 'A first look' : 'That was all of it'}</h2>
+        <IconButton label="End the tour" size="small" onClick={end}>
+          <X size={14} aria-hidden />
+        </IconButton>
+      </header>
+      <ol className="px-4 pb-3">
+        {steps.map((step) => (
+          <Step key={step.id} step={step} demo={demo} isCurrent={step === current} />
+        ))}
+      </ol>
+      {current ? null : (
+        <div className="border-t px-4 py-3">
+          <p className="mb-2 text-ink-2">Now with a repository of yours and a model of your choice.</p>
+          <Button look="primary" onClick={end}>
+            Done
+          </Button>
+        </div>
+      )}
+    </aside>
+  )
+}
+
+function Step({ step, demo, isCurrent }: { step: TourStep; demo: ProjectView; isCurrent: boolean }) {
+  const go = useGo(demo)
+  return (
+    <li className={classes('flex gap-2.5 py-1', !isCurrent && 'max-md:hidden')}>
+      <span
+        className={classes(
+          'mt-0.5 flex size-4 shrink-0 items-center justify-center rounded-full border',
+          step.isDone ? 'border-ok bg-ok-soft text-ok' : isCurrent ? 'border-accent' : 'border-line-strong',
+        )}
+      >
+        {step.isDone ? <Check size={11} aria-hidden /> : null}
+      </span>
+      <div className="min-w-0 flex-1">
+        <p className={classes(isCurrent ? 'font-medium' : 'text-ink-2')}>
+          {step.title}
+          {step.isDone ? <span className="sr-only">, done</span> : null}
+        </p>
+        {isCurrent ? (
+          <>
+            <p className="text-ink-2">{step.text}</p>
+            {step.goTo ? (
+              <Button size="small" look="primary" className="mt-1.5" onClick={() => go(step.goTo)}>
+                Show me
+              </Button>
+            ) : null}
+          </>
+        ) : null}
+      </div>
+    </li>
+  )
+}
+
+function useGo({ id: projectId, rootTaskId }: ProjectView) {
+  const navigate = useNavigate()
+  return (to: TourStep['goTo']) => {
+    if (to === 'tree') void navigate({ to: '/p/$projectId', params: { projectId } })
+    if (to === 'inbox') void navigate({ to: '/' })
+    if (to === 'review' && rootTaskId)
+      void navigate({ to: '/p/$projectId/t/$taskId/review', params: { projectId, taskId: rootTaskId } })
+  }
+}
+
+/** Notes what has happened of the demo so far, and tells what can be done now. */
+function useTourFacts({ id: projectId, rootTaskId }: ProjectView): { hasQuestion: boolean; isOffered: boolean } {
+  const place = useCurrentPlace()
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const hasQuestion = useAttention().some((item) => item.kind === 'question' && item.projectId === projectId)
+  const isOffered = useTask(projectId, rootTaskId ?? undefined)?.needs.includes('review') ?? false
+  const isLive = useLive((live) => live.health === 'live')
+  const { sawQuestion, sawReview, sawOffer } = usePreferences((preferences) => preferences.tour)
+
+  useEffect(() => {
+    // While the page catches up, something that is missing need not be over.
+    if (!isLive) return
+    if (place.projectId === projectId && place.taskId) rememberTour('sawTask')
+    if (hasQuestion) rememberTour('sawQuestion')
+    if (sawQuestion && !hasQuestion) rememberTour('answered')
+    if (isOffered) rememberTour('sawOffer')
+    if (isOffered && path.endsWith('/review')) rememberTour('sawReview')
+    if (sawReview && sawOffer && !isOffered) rememberTour('merged')
+  }, [isLive, place.projectId, place.taskId, projectId, path, hasQuestion, isOffered, sawQuestion, sawReview, sawOffer])
+  return { hasQuestion, isOffered }
+}

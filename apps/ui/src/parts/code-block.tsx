@@ -1,0 +1,59 @@
+import { useEffect, useState } from 'react'
+import { Copy } from './copy.tsx'
+
+type Token = { content: string; color?: string | undefined; dark?: string | undefined }
+type CodeBlockProps = { code: string; language?: string | undefined; maxHeight?: number }
+
+// Beyond this, colours cost more than they tell.
+const longestColoured = 60_000
+
+/** Code as text, coloured once the highlighter has arrived. */
+export function CodeBlock({ code, language, maxHeight = 480 }: CodeBlockProps) {
+  const lines = useColours(code, language)
+
+  return (
+    <div className="group relative my-2 overflow-hidden rounded-md border bg-sunken">
+      <Copy
+        text={code}
+        label="Copy the code"
+        className="absolute top-1 right-1 bg-sunken opacity-0 focus-visible:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100"
+      />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0} className="overflow-auto p-3 font-mono text-sm" style={{ maxHeight }}>
+        <code>{lines ? lines.map(colouredLine) : code}</code>
+      </pre>
+    </div>
+  )
+}
+
+function colouredLine(tokens: Token[], line: number) {
+  return (
+    <span key={line}>
+      {tokens.map((token, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no name but their place, and never move.
+        <span key={index} style={{ color: `light-dark(${token.color ?? 'inherit'}, ${token.dark ?? 'inherit'})` }}>
+          {token.content}
+        </span>
+      ))}
+      {'\n'}
+    </span>
+  )
+}
+
+function useColours(code: string, language: string | undefined): Token[][] | undefined {
+  const [lines, setLines] = useState<Token[][]>()
+  useEffect(() => {
+    setLines(undefined)
+    if (!language || code.length > longestColoured) return
+    let isWanted = true
+    import('./highlighter.ts')
+      .then(({ highlight }) => highlight(code, language))
+      .then((found) => {
+        if (isWanted) setLines(found)
+      })
+    return () => {
+      isWanted = false
+    }
+  }, [code, language])
+  return lines
+}

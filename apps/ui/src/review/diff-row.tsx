@@ -1,0 +1,121 @@
+import { MessageSquarePlus } from 'lucide-react'
+import { type MouseEvent, memo } from 'react'
+import { classes } from '../parts/classes.ts'
+import type { DiffLine } from './diff-line.ts'
+import { DiffText } from './diff-text.tsx'
+
+export type PickLine = (line: DiffLine, extend: boolean) => void
+
+const looks: Record<DiffLine['kind'], string> = {
+  context: '',
+  note: 'text-ink-3',
+  added: 'bg-ok-soft',
+  removed: 'bg-bad-soft',
+}
+const words = { added: 'Added', removed: 'Removed', context: 'Unchanged', note: '' }
+const marks = { added: '+', removed: '-', context: '', note: '' }
+
+type LineProps = { line: DiffLine; partner: DiffLine | undefined; isChosen: boolean; onPick: PickLine }
+
+/** One line with both its numbers. */
+export const UnifiedRow = memo(function UnifiedRow({ line, partner, isChosen, onPick }: LineProps) {
+  return (
+    <div className={classes('group/line flex font-mono text-sm leading-5', looks[line.kind], isChosen && chosen)}>
+      <Gutter line={line} onPick={onPick}>
+        <span className="w-9 text-right max-sm:hidden">{line.oldLine}</span>
+        <span className="w-9 text-right">{line.newLine ?? (line.kind === 'removed' ? line.oldLine : '')}</span>
+      </Gutter>
+      <Code line={line} partner={partner} />
+    </div>
+  )
+})
+
+const chosen = 'shadow-[inset_3px_0_0_var(--accent)]'
+
+type PairProps = {
+  left: DiffLine | undefined
+  right: DiffLine | undefined
+  isLeftChosen: boolean
+  isRightChosen: boolean
+  onPick: PickLine
+}
+
+/** Before and after, side by side. */
+export const SplitRow = memo(function SplitRow({ left, right, isLeftChosen, isRightChosen, onPick }: PairProps) {
+  const isSame = left === right
+  return (
+    <div className="grid grid-cols-2 font-mono text-sm leading-5">
+      <Half
+        line={left}
+        number={left?.oldLine}
+        partner={isSame ? undefined : right}
+        isChosen={isLeftChosen}
+        onPick={onPick}
+      />
+      <Half
+        line={right}
+        number={right?.newLine}
+        partner={isSame ? undefined : left}
+        isChosen={isRightChosen}
+        onPick={onPick}
+      />
+    </div>
+  )
+})
+
+type HalfProps = {
+  line: DiffLine | undefined
+  number: number | undefined
+  partner: DiffLine | undefined
+  isChosen: boolean
+  onPick: PickLine
+}
+
+function Half({ line, number, partner, isChosen, onPick }: HalfProps) {
+  if (!line) return <div className="border-r bg-sunken" />
+  return (
+    <div className={classes('group/line flex min-w-0 border-r', looks[line.kind], isChosen && chosen)}>
+      <Gutter line={line} onPick={onPick}>
+        <span className="w-9 text-right">{number}</span>
+      </Gutter>
+      <Code line={line} partner={partner} />
+    </div>
+  )
+}
+
+type GutterProps = { line: DiffLine; onPick: PickLine; children: React.ReactNode }
+
+function Gutter({ line, onPick, children }: GutterProps) {
+  const look = 'tabular flex shrink-0 select-none items-start gap-1 px-1 text-ink-3'
+  if (line.kind === 'note') return <span className={look}>{children}</span>
+  return (
+    <button
+      type="button"
+      className={classes(look, 'hover:text-accent focus-visible:text-accent')}
+      aria-label={`Comment on line ${line.newLine ?? line.oldLine}${line.kind === 'removed' ? ' before the change' : ''}`}
+      title="Comment; Shift-click for several lines"
+      onClick={(event: MouseEvent) => onPick(line, event.shiftKey)}
+    >
+      <MessageSquarePlus
+        size={13}
+        aria-hidden
+        className="mt-[3px] opacity-0 group-hover/line:opacity-100 pointer-coarse:opacity-60"
+      />
+      {children}
+    </button>
+  )
+}
+
+function Code({ line, partner }: { line: DiffLine; partner: DiffLine | undefined }) {
+  return (
+    <>
+      <span className="w-4 shrink-0 select-none text-center text-ink-3">
+        <span aria-hidden>{marks[line.kind]}</span>
+        <span className="sr-only">{words[line.kind]}</span>
+      </span>
+      <code className="min-w-0 flex-1 whitespace-pre-wrap break-words pr-2 [overflow-wrap:anywhere]">
+        <DiffText line={line} partner={partner} />
+      </code>
+    </>
+  )
+}

@@ -1,0 +1,186 @@
+import { type Display, displayAnyEvent } from '@matrix/protocol/display'
+import type { TaskView } from '@matrix/protocol/http'
+import { Brain, ChevronRight, Link2 } from 'lucide-react'
+import { memo, useEffect, useState } from 'react'
+import type { PagesView } from '../live/event-pages.ts'
+import type { Session } from '../live/session.ts'
+import { IconButton } from '../parts/button.tsx'
+import { classes } from '../parts/classes.ts'
+import { Copy } from '../parts/copy.tsx'
+import { useFold } from '../parts/fold.ts'
+import { formatMoment } from '../parts/formats.ts'
+import { Markdown } from '../parts/markdown.tsx'
+import { BodyView } from './body-view.tsx'
+import { MessageView } from './message-view.tsx'
+import { thinkingOf } from './thinking.ts'
+import { ToolCard } from './tool-card.tsx'
+import { type AnyEvent, findCallState, findMessage, isEvent } from './transcript-items.ts'
+
+type TranscriptRowProps = {
+  seq: number
+  event: AnyEvent
+  session: Session
+  view: PagesView
+  activity: TaskView['activity']
+  isAsking: boolean
+  isMarked: boolean
+}
+
+/** One event of the conversation. What can be done with it is there once it is pointed at: most rows only pass by. */
+export function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
+  const [isNear, setNear] = useState(false)
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done by pointing; the tools that appear are buttons.
+    <div
+      id={`event-${row.seq}`}
+      onPointerEnter={(event) => setNear(event.pointerType === 'mouse')}
+      onPointerLeave={() => setNear(false)}
+      onFocus={() => setNear(true)}
+      onBlur={() => setNear(false)}
+      className={classes('relative', isMarked && 'rounded-md outline-2 outline-accent outline-offset-2')}
+    >
+      <Content {...row} />
+      {isNear ? <RowTools seq={row.seq} event={row.event} /> : null}
+    </div>
+  )
+}
+
+function Content({ seq, event, session, view, activity, isAsking }: Omit<TranscriptRowProps, 'isMarked'>) {
+  if (isEvent(event, 'assistant_text'))
+    return <Said text={event.text} provider={event.provider} foldKey={`${event.taskId}/${seq}`} />
+  if (isEvent(event, 'tool_call')) {
+    const found = findCallState(view, event.callId, seq)
+    const result = found.state === 'answered' ? found.result : undefined
+    return (
+      <ToolCard call={event} seq={seq} state={found.state} result={result} activity={activity} isAsking={isAsking} />
+    )
+  }
+  if (isEvent(event, 'messages_consumed'))
+    return event.messageIds.map((messageId) => (
+      <ReadMessage key={messageId} messageId={messageId} seq={seq} session={session} view={view} />
+    ))
+  return <Note event={event} seq={seq} />
+}
+
+const Said = memo(function Said({ text, provider, foldKey }: { text: string; provider: unknown; foldKey: string }) {
+  const thinking = thinkingOf(provider)
+  return (
+    <div className="py-2">
+      {thinking === '' ? null : <Thinking text={thinking} foldKey={foldKey} />}
+      {text.trim() === '' ? null : <Markdown text={text} />}
+    </div>
+  )
+})
+
+function Thinking({ text, foldKey }: { text: string; foldKey: string }) {
+  const [isOpen, toggle] = useFold(`thinking/${foldKey}`)
+  return (
+    <div className="mb-1">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={toggle}
+        className="flex h-6 items-center gap-1.5 rounded-sm text-ink-3 text-sm hover:text-ink-2 pointer-coarse:h-9"
+      >
+        <Brain size={13} aria-hidden /> Thinking
+        <ChevronRight size={12} aria-hidden className={classes('transition-transform', isOpen && 'rotate-90')} />
+      </button>
+      {isOpen ? (
+        <div className="border-l-2 pl-3 text-ink-2">
+          <Markdown text={text} />
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+type ReadMessageProps = { messageId: string; seq: number; session: Session; view: PagesView }
+
+/** A message where it was read. It may have arrived long before, on a page that is loaded for it. */
+function ReadMessage({ messageId, seq, session, view }: ReadMessageProps) {
+  const found = findMessage(view, messageId)
+  const arrivedBefore = !found && session.pages.previousMissing(seq)
+  useEffect(() => {
+    if (typeof arrivedBefore === 'number') void session.pages.retry(arrivedBefore)
+  }, [session, arrivedBefore])
+  if (found) return <MessageView message={found.message} />
+  return <p className="py-2 text-ink-3 text-sm">A message that arrived earlier</p>
+}
+
+/** What happened around the conversation: a thin line for the usual, a card for what matters. */
+const Note = memo(function Note({ event, seq }: { event: AnyEvent; seq: number }) {
+  const shown = displayAnyEvent(event, { maxLength: 200_000 })
+  const isMore = shown.bodies.some((body) => body.kind !== 'text' || body.text.trim() !== shown.summary)
+  const [isOpen, toggle] = useFold(`note/${event.type}/${seq}`)
+  // What the loop tells the model is rarely of interest to whoever reads along.
+  const tone = event.type === 'notice' ? 'muted' : shown.tone
+  const isQuiet = tone === 'muted'
+
+  return (
+    <div className={classes('my-2', !isQuiet && 'rounded-md border px-3 py-2', cards[tone])}>
+      <div className={classes('flex items-center gap-2', isQuiet && 'text-ink-3 text-sm')}>
+        {isQuiet ? <span aria-hidden className="h-px min-w-4 flex-1 bg-line" /> : null}
+        <span className={classes('shrink-0 font-medium', titles[tone])}>{shown.title}</span>
+        <span className={classes('min-w-0 truncate', !isQuiet && 'flex-1 text-ink-2')}>{shown.summary}</span>
+        {isMore ? (
+          <button
+            type="button"
+            aria-expanded={isOpen}
+            onClick={toggle}
+            className="shrink-0 text-accent text-sm hover:underline"
+          >
+            {isOpen ? 'less' : 'more'}
+          </button>
+        ) : null}
+        {isQuiet ? <span aria-hidden className="h-px min-w-4 flex-1 bg-line" /> : null}
+      </div>
+      {isOpen
+        ? shown.bodies.map((body, index) =>
+            body.kind === 'text' ? (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the parts of an event never move.
+              <Markdown key={index} text={body.text} />
+            ) : (
+              // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+              <BodyView key={index} body={body} />
+            ),
+          )
+        : null}
+    </div>
+  )
+})
+
+const cards: Partial<Record<Display['tone'], string>> = {
+  good: 'border-ok/30 bg-ok-soft',
+  warning: 'border-warn/30 bg-warn-soft',
+  bad: 'border-bad/30 bg-bad-soft',
+}
+
+const titles: Partial<Record<Display['tone'], string>> = { good: 'text-ok', warning: 'text-warn', bad: 'text-bad' }
+
+/** The number, the moment and the address of an event, for whoever points at it. */
+function RowTools({ seq, event }: { seq: number; event: AnyEvent }) {
+  const ts = 'ts' in event && typeof event.ts === 'string' ? event.ts : undefined
+  const address = () => {
+    const url = new URL(window.location.href)
+    url.search = `?seq=${seq}`
+    return url.href
+  }
+  return (
+    <div className="-top-5 absolute right-0 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:hidden">
+      <span className="tabular px-1">
+        #{seq}
+        {ts ? ` · ${formatMoment(ts)}` : ''}
+      </span>
+      {isEvent(event, 'assistant_text') ? <Copy text={event.text} label="Copy the text" /> : null}
+      <CopyAddress address={address} />
+    </div>
+  )
+}
+
+function CopyAddress({ address }: { address: () => string }) {
+  return (
+    <IconButton label="Copy a link to this event" size="small" onClick={() => navigator.clipboard.writeText(address())}>
+      <Link2 size={13} aria-hidden />
+    </IconButton>
+  )
+}
