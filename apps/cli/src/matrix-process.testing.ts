@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const bin = fileURLToPath(new URL('../bin/matrix.js', import.meta.url))
+/** The built command. */
+export const matrixBin = fileURLToPath(new URL('../bin/matrix.js', import.meta.url))
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
@@ -15,7 +16,7 @@ export function matrix(
   options: { cwd?: string; input?: string; env?: Record<string, string>; untilOutput?: RegExp } = {},
 ): Promise<Ended> {
   const { cwd, input = '', env = {}, untilOutput } = options
-  const child = spawn(process.execPath, [bin, ...args], {
+  const child = spawn(process.execPath, [matrixBin, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
   })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { matrix } from './matrix-process.testing.ts'
+import { folderWith, matrix } from './matrix-process.testing.ts'
 
 test('help names every command with what it is for, and the exit codes', async () => {
   const { code, stdout } = await matrix(['--help'])
@@ -107,6 +107,17 @@ test('the schema is printed as JSON', async () => {
     $schema: 'http://json-schema.org/draft-07/schema#',
     required: expect.arrayContaining(['allowed_side_effects']),
   })
+})
+
+test('the schema is written over a file only when asked to', async () => {
+  const cwd = folderWith({ 'mine.json': '{}' })
+
+  expect(await matrix(['schema', '--out', 'mine.json'], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('mine.json exists already'),
+  })
+  expect(await matrix(['schema', '--out', 'mine.json', '--force'], { cwd })).toMatchObject({ code: 0 })
+  expect(await matrix(['schema', '--out', 'other.json'], { cwd })).toMatchObject({ code: 0 })
 })
 
 test('the bash completion completes commands and their options', async () => {

@@ -175,6 +175,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .command('schema')
     .summary('the manifest format as JSON Schema, for your editor')
     .option('-o, --out <file>', 'write it there instead of printing it')
+    .option('--force', 'replace the file if it exists')
     .action(async (options) => done(await (await import('./commands/schema.ts')).schema(options)))
 
   program
