@@ -7,9 +7,9 @@ import { settleCompletion } from './completion.ts'
 import { noticeProblem, problemOf } from './halt.ts'
 import { isStopped, launchAgent, waitingCalls } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
-import { findOpenQuestion, openQuestion } from './question.ts'
+import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
-import { deliverNotices } from './tasks.ts'
+import { deliverNotices, tidyClosed } from './tasks.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
 
@@ -30,6 +30,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
     resumed[verdict] += 1
     if (verdict === 'continued') launched.push(task.id)
   }
+  await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
   for (const taskId of launched) launchAgent(ctx, taskId)
   return resumed
@@ -69,7 +70,7 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   const pending = findPendingMessages(events)
   ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
   if (state === 'done') await repairEnd(ctx, task, events)
-  const question = findOpenQuestion(events)
+  const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
   if (question && state !== 'done') await openQuestion(ctx, question)
 
   if (isStopped(events)) {
