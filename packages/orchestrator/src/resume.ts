@@ -4,7 +4,7 @@ import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLostProcesses } from './background.ts'
 import { settleCompletion } from './completion.ts'
-import { noticeProblem, problemOf } from './halt.ts'
+import { budgetProblem, noticeProblem, problemOf } from './halt.ts'
 import { isStopped, launchAgent, waitingCalls } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
@@ -96,8 +96,8 @@ function isWaiting(events: DurableEvent[], state: ReturnType<typeof findResumeSt
 /** Whether the last thing that happened was a problem that only a person can solve. */
 async function isBlocked(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<boolean> {
   const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
-  if (last?.type !== 'error') return false
-  const { code, message, hint = '' } = last
+  if (last?.type !== 'error' && last?.type !== 'budget_exceeded') return false
+  const { code, message, hint = '' } = last.type === 'error' ? last : budgetProblem(last)
   ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })
   await noticeProblem(ctx, task.id, { code, message, hint }, last.ts)
   return true
