@@ -102,8 +102,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     async listen() {
       const port = await listenOn(app, host, options.port ?? 7433)
       const scheme = tls ? 'https' : 'http'
-      const own = loopback.includes(host) ? ['127.0.0.1', 'localhost'] : [host]
-      const hosts = [...own, ...(options.names ?? [])].map((name) => hostOf(name, port, scheme))
+      const { names = [] } = options
+      const here = ['127.0.0.1', 'localhost']
+      const own = loopback.includes(host) ? [...here, ...names] : [...names, host, ...here]
+      const hosts = own.map((name) => hostOf(name, port, scheme))
       address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
       const url = `${scheme}://${hosts[0]}`

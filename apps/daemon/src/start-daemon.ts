@@ -32,8 +32,11 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
   await checkGit()
   await ensureOwnFolder(dataDirectory, { mode: 0o022 })
   const closing: (() => unknown)[] = []
+  /** Whatever cannot be closed, the rest is. */
   const stop = async () => {
-    for (const close of closing.splice(0).reverse()) await close()
+    const failures: unknown[] = []
+    for (const close of closing.splice(0).reverse()) await attempt(close, failures)
+    if (failures.length > 0) throw failures[0]
   }
 
   try {
@@ -44,6 +47,9 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       ...(options.onLogLine ? { onLine: options.onLogLine } : {}),
     })
     closing.push(log.close)
+    const tell = (error: Error) => log.logger.fatal({ err: error }, 'The daemon ends because of a fault.')
+    process.on('uncaughtExceptionMonitor', tell)
+    closing.push(() => process.off('uncaughtExceptionMonitor', tell))
     const orchestrator = await options.openOrchestrator(dataDirectory, log)
     closing.push(() => orchestrator.close())
 
@@ -68,7 +74,10 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       file,
       openEnrolment: daemon.openEnrolment,
       async resume() {
-        const { problems, ...resumed } = await orchestrator.resume()
+        const { problems, ...resumed } = await orchestrator.resume().catch(async (error) => {
+          await stop().catch(() => {})
+          throw error
+        })
         for (const problem of problems) log.logger.warn(problem)
         daemon.markReady()
         log.logger.info(resumed, 'The daemon is ready.')
@@ -76,7 +85,15 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       stop,
     }
   } catch (error) {
-    await stop()
+    await stop().catch(() => {})
     throw error
+  }
+}
+
+async function attempt(close: () => unknown, failures: unknown[]): Promise<void> {
+  try {
+    await close()
+  } catch (error) {
+    failures.push(error)
   }
 }

@@ -20,7 +20,10 @@ describeInBrowser('a person and their agents', () => {
     page = tab.page
   })
   afterAll(async () => {
-    if (process.env.SHOT) await page?.screenshot({ path: process.env.SHOT })
+    if (process.env.SHOT) {
+      await page?.screenshot({ path: process.env.SHOT })
+      console.log(world.mock.problems, JSON.stringify(await eventsOf('shop').catch(() => []), null, 1).slice(-6000))
+    }
     await browser?.close()
     await world?.close()
   })
@@ -114,16 +117,16 @@ describeInBrowser('a person and their agents', () => {
   })
 
   test('a comment on a line is sent back to the agent as one message', async () => {
-    const { id } = await taskOf('Spring discount')
+    const { id } = await taskOf('Gift wrapping')
     await page.goto(`${world.url}/p/${await projectId()}/t/${id}/review`)
     await page.getByRole('button', { name: 'Comment on line 1', exact: true }).first().click()
-    await page.getByRole('textbox', { name: /^Comment on/ }).fill('Say what happens with negative shares.')
+    await page.getByRole('textbox', { name: /^Comment on/ }).fill('Say what a child would get wrapped.')
     await page.keyboard.press('Control+Enter')
     await page.getByRole('button', { name: 'Send 1 comment' }).click()
 
-    await expect.poll(() => saidOf('Spring discount')).toContainEqual('I had a look at your comment and agree.')
-    const [message] = (await eventsOf('Spring discount')).filter(
-      (event) => event.type === 'message' && JSON.stringify(event).includes('negative shares'),
+    await expect.poll(() => saidOf('Gift wrapping')).toContainEqual('I had a look at your comment and agree.')
+    const [message] = (await eventsOf('Gift wrapping')).filter(
+      (event) => event.type === 'message' && JSON.stringify(event).includes('a child would get'),
     )
     expect(JSON.stringify(message)).toContain('src/price.js')
   })
@@ -137,7 +140,7 @@ describeInBrowser('a person and their agents', () => {
     await page.getByRole('button', { name: 'Ask the agent to resolve' }).click()
     await page.getByRole('button', { name: 'Send', exact: true }).click()
 
-    await untilStatus('shop', 'passed')
+    await expect.poll(() => saidOf('shop')).toContainEqual('The conflict is resolved, and the discount is in.')
     await page.reload()
     await page.getByText('Would merge').waitFor()
   })
@@ -157,7 +160,7 @@ describeInBrowser('a person and their agents', () => {
     await page.goto(`${world.url}/p/${await projectId()}`)
     await page.getByRole('treeitem').first().waitFor()
     await press('c')
-    await page.getByLabel('Title').fill('Leaflet')
+    await page.getByLabel('Title', { exact: true }).fill('Leaflet')
     await page.getByLabel('What is to be done').fill('Write a leaflet for the window.')
     await page.getByLabel('Budget in dollars').fill('0.05')
     await page.getByRole('button', { name: 'Add and start' }).click()

@@ -136,7 +136,7 @@ const root: Conversation = {
       toolCalls: [call(builtinTools.writeFile, { path: 'src/price.js', content: resolvedPrice })],
     },
     { toolCalls: [call(orchestratorTools.commit, { message: 'merge: what happened on main meanwhile' })] },
-    { toolCalls: [passed('The conflict is resolved, and the discount is in.')] },
+    { text: 'The conflict is resolved, and the discount is in.', ...waits },
     waits,
   ],
 }
@@ -177,7 +177,6 @@ test('a discount comes off its own line', () => {
     { toolCalls: [call(builtinTools.bash, { command: 'node --test' })] },
     { toolCalls: [call(orchestratorTools.commit, { message: 'feat: a line may carry a discount' })] },
     { toolCalls: [passed('`priceOf` takes `discount` off, rounded to whole cents. One test.')] },
-    { text: 'I had a look at your comment and agree.', ...waits },
     waits,
   ],
 }
@@ -204,23 +203,7 @@ export function priceOf({ cents, count = 1, isWrapped = false }) {
     },
     { toolCalls: [call(orchestratorTools.commit, { message: 'feat: a line may be wrapped' })] },
     { toolCalls: [passed('`priceOf` adds 150 cents for each wrapped piece.')] },
-    { text: 'I bring my branch up to date.', toolCalls: [call(orchestratorTools.updateBranch, {})] },
-    {
-      toolCalls: [
-        call(builtinTools.writeFile, {
-          path: 'src/price.js',
-          content: `const wrapping = 150
-
-/** What a line costs, in cents. A discount is a share and leaves the wrapping alone. */
-export function priceOf({ cents, count = 1, discount = 0, isWrapped = false }) {
-  return Math.round(cents * count * (1 - discount)) + (isWrapped ? wrapping * count : 0)
-}
-`,
-        }),
-      ],
-    },
-    { toolCalls: [call(orchestratorTools.commit, { message: 'merge: discounts and wrapping on one line' })] },
-    { toolCalls: [passed('The conflict is resolved: the discount leaves the wrapping alone.')] },
+    { text: 'I had a look at your comment and agree.', ...waits },
     waits,
   ],
 }

@@ -45,7 +45,7 @@ export async function reportLostProcesses(ctx: ProjectContext, taskId: string): 
 }
 
 /** The background commands that a session has started, as far as it is still talked about. */
-export function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
+function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
   const commands = new Map<string, string>()
   const found: { callId: string; processId: string; command: string }[] = []
   for (const event of events) {

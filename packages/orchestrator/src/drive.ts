@@ -1,9 +1,10 @@
 import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
 import { completeTask } from './completion.ts'
-import { blockTask, noticeProblem } from './halt.ts'
+import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
 import { type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
@@ -126,7 +127,7 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
   switch (event.type) {
     case 'tool_call':
       agent.callTimes.set(event.callId, event.ts)
-      agent.doing = event.name.replace(/^mcp__/, '').replace('__', ' ')
+      agent.doing = oneLine(displayToolCall(event))
       break
     case 'turn_completed':
       agent.model = event.model
@@ -141,6 +142,10 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
       await noticeProblem(ctx, taskId, agent.problem, event.ts)
       break
     }
+    case 'budget_exceeded':
+      agent.problem = budgetProblem(event)
+      await noticeProblem(ctx, taskId, agent.problem, event.ts)
+      break
     case 'messages_consumed':
       ctx.touch(taskId)
       break

@@ -1,5 +1,6 @@
 import { MatrixError, queueMessage } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
+import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { isoNow } from './world.ts'
@@ -8,6 +9,13 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof MatrixError) return error.toJSON()
   const fault = new MatrixError('INTERNAL', error instanceof Error ? error.message : String(error))
   return fault.toJSON()
+}
+
+/** A budget that is used up, in the words of every other problem. */
+export function budgetProblem({ scope, costUsd, budgetUsd }: EventOf<'budget_exceeded'>): Problem {
+  const whose = scope === 'task' ? 'The budget' : 'A budget of a task above'
+  const message = `${whose} of $${budgetUsd.toFixed(2)} is used up ($${costUsd.toFixed(2)})`
+  return new MatrixError('BUDGET_EXCEEDED', message, { hint: 'Raise it, and the agent goes on.' }).toJSON()
 }
 
 /** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */

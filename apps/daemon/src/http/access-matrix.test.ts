@@ -114,6 +114,17 @@ test('an address is asked for once: without Host or with two of them nothing is 
   expect(await speak(['GET /health HTTP/1.1', host, 'Connection: close'])).toContain('200')
 })
 
+test('a further name is answered for when the settings have it, with its own origin only', async () => {
+  const named = await startTestDaemon({ names: ['box.example', 'tunnel:9000'] })
+  const status = async (headers: Record<string, string>) => (await ask(`${named.url}/health`, { headers })).status
+
+  expect(await status({ host: `box.example:${named.port}` })).toBe(200)
+  expect(await status({ host: 'tunnel:9000', origin: 'http://tunnel:9000' })).toBe(200)
+  expect(await status({ host: 'tunnel:9000', origin: `http://box.example:${named.port}` })).toBe(403)
+  expect(await status({ host: 'box.example' })).toBe(421)
+  await named.close()
+})
+
 test('a WebSocket is not opened', async () => {
   const headers = {
     connection: 'Upgrade',

@@ -119,9 +119,7 @@ export function Composer({ place, task, draft, onChange }: ComposerProps) {
           value={draft.text}
           placeholder={placeholderOf(task)}
           aria-label="Message"
-          role="combobox"
-          aria-expanded={suggestions.length > 0}
-          aria-controls={listId}
+          aria-controls={suggestions.length > 0 ? listId : undefined}
           aria-autocomplete="list"
           aria-activedescendant={pick ? `${listId}-${pick}` : undefined}
           onChange={(event) => {
