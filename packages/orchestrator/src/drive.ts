@@ -17,11 +17,14 @@ export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Laun
   const events = await openLoop(ctx, agent, launch)
   const held: DurableEvent[] = []
   agent.activity = 'working'
+  agent.idle.moved()
   ctx.touch(agent.taskId)
   for (;;) {
     const step = await events.next()
     if (step.done) return conclude(ctx, agent, step.value, held)
     const event = step.value
+    if (event.type === 'agent_idle') agent.idle.rest()
+    else agent.idle.moved()
     if (!isPersistedByEmitEvent(event)) {
       await observeSignal(ctx, agent, event)
       continue
@@ -42,7 +45,7 @@ async function openLoop(
   agent: Agent,
   { task, worktree, events, routes, tools }: Launch,
 ): Promise<AsyncGenerator<Event, AgentResult>> {
-  const { maxTurns, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
+  const { maxTurns, maxDepth, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
   const watch = ctx.telemetry?.watch({
     projectId: ctx.id,
     taskId: task.id,
@@ -62,7 +65,7 @@ async function openLoop(
     {
       taskId: task.id,
       model: first.model,
-      systemPrompt: ctx.prompts.system(roleOf(task)),
+      systemPrompt: ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth }),
       tools: watch ? tools.map((tool) => watchTool(tool, watch)) : tools,
       events,
       signal: agent.abort.signal,

@@ -19,7 +19,8 @@ export type Role = 'root' | 'task'
 
 /** What an agent is told before anybody speaks to it. */
 export type Prompts = {
-  system(role: Role): string
+  /** `maySplit` is false where the tree may grow no deeper. */
+  system(role: Role, options: { maySplit: boolean }): string
   header(about: { worktree: string; memory: string | undefined; task: TaskNode; role: Role }): string
 }
 

@@ -8,7 +8,7 @@ import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServ
 import { type Config, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
-import { createModelRoutes, openAdapters } from '../model-routes.ts'
+import { createModelRoutes, findRootModel, openAdapters } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
@@ -31,6 +31,8 @@ export type NodeOrchestratorOptions = {
   note?: string
   /** Whether a person has agreed to run tools without a box where there can be none. */
   unboxedAgreed?: boolean
+  /** Room on the disk that each project holds back, so that there is some to say why work stopped when it is full. */
+  reserveBytes?: number
   log?(entry: { level: 'info' | 'warn' | 'error'; message: string } & Record<string, unknown>): void
 }
 
@@ -94,7 +96,11 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     telemetry,
     directoryOf,
     openStore: (directory) =>
-      openEventStore(directory, { durability: settings.durability, ...(options.note && { note: options.note }) }),
+      openEventStore(directory, {
+        durability: settings.durability,
+        reserveBytes: options.reserveBytes ?? 0,
+        ...(options.note && { note: options.note }),
+      }),
     openWorktrees: (project, approveSetup) =>
       openWorktrees({ repository: project.path, directory: join(directoryOf(project.id), 'worktrees'), approveSetup }),
     findBaseBranch: (project) => findBaseBranch(project, directoryOf(project.id)),
@@ -119,7 +125,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       )
     },
     promptsOf: ({ name }) => ({
-      system: (role) => buildSystemPrompt({ role, projectName: name }),
+      system: (role, { maySplit }) => buildSystemPrompt({ role, projectName: name, maySplit }),
       header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
     }),
     routes(current, role) {
@@ -128,7 +134,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       return role === 'root' ? routes.root : routes.child
     },
     provider(current) {
-      if (Object.keys(current.authGroups).length > 0) return { kind: 'configured', model: current.model ?? null }
+      if (Object.keys(current.authGroups).length > 0)
+        return { kind: 'configured', model: findRootModel(current) ?? null }
       return { kind: mock ? 'mock' : 'missing', model: null }
     },
     sandbox: () => ({ isActive: sandbox.isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason }),
