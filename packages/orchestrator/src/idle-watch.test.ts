@@ -67,6 +67,10 @@ test('an agent that does nothing for ten minutes is shown, until it moves', () =
 test('an agent that waits is expected to do nothing, and costs no timer', () => {
   const { idle, attention, agent, pass, timers } = open()
   idle.moved()
+  idle.rest()
+  expect(timers.size).toBe(0)
+
+  idle.moved()
   pass(11 * minute)
   idle.rest()
   expect([attention.list(), timers.size]).toEqual([[], 0])

@@ -86,10 +86,11 @@ test('an agent whose model says nothing for ten minutes waits for a person until
       text: expect.stringContaining('nothing for 10 minutes'),
     }),
   })
-  await vi.waitFor(
-    () => expect(frames).toContainEqual(expect.objectContaining({ kind: 'attention_over', id })),
-    patience,
-  )
+  const speaks = (frame: Frame) => frame.kind === 'attention_over' && frame.id === id
+  const answered = (frame: Frame) => frame.kind === 'event' && frame.event.type === 'turn_completed'
+  await vi.waitFor(() => expect(frames.some(answered)).toBe(true), patience)
+  expect(frames.findIndex(speaks)).toBeGreaterThan(0)
+  expect(frames.findIndex(speaks)).toBeLessThan(frames.findIndex(answered))
   await close()
 })
 
