@@ -28,15 +28,18 @@ export async function deliverMessage(
   if (task.status === 'closed' && wake)
     throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`, { hint: 'Reset it to let it start over.' })
 
-  await inTurn(ctx, task.id, async () => {
-    if (await ctx.log.hasMessage(task.id, message.id)) return
+  const isNew = await inTurn(ctx, task.id, async () => {
+    if (await ctx.log.hasMessage(task.id, message.id)) return false
     const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
     await ctx.log.append(task.id, [...beside, event])
     const agent = ctx.agents.get(task.id)
     agent?.queue.enqueue(message)
     ctx.touch(task.id)
+    return true
   })
-  if (wake && !ctx.isClosing) launchAgent(ctx, task.id)
+  // What was read long ago wakes nobody when it is said again.
+  const isUnread = isNew || ctx.facts.of(task.id).pending.has(message.id)
+  if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
 }
 
 const turns = new WeakMap<ProjectContext, Map<string, Promise<unknown>>>()
