@@ -79,6 +79,7 @@ export async function openSessionIndex(
   let uncommitted = 0
   let hurried = false
   let closed = false
+  let goOn: () => void = () => undefined
 
   await load()
   const unsubscribe = store.subscribe(({ sessionId }) => {
@@ -179,9 +180,13 @@ export async function openSessionIndex(
 
   async function breathe(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
-    if (!grown || hurried) return
+    if (!grown || hurried || closed) return
     grown = false
-    await new Promise<void>((resolve) => clock.after(10, resolve))
+    // The clock does not keep a program alive, so whoever closes the index must not have to wait for it.
+    await new Promise<void>((resolve) => {
+      goOn = resolve
+      clock.after(10, resolve)
+    })
   }
 
   function schedule(delayMs = LATE_MS): void {
@@ -276,6 +281,7 @@ export async function openSessionIndex(
       closed = true
       unsubscribe()
       cancelTimer?.()
+      goOn()
       await working?.catch(() => undefined)
       database.close()
     },
