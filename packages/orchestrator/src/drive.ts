@@ -1,9 +1,9 @@
-import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent, MatrixError } from '@matrix/protocol'
 import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
-import { completeTask } from './completion.ts'
+import { completeTask, settleCompletion } from './completion.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
 import { type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
@@ -120,6 +120,9 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
       agent.model = event.model
       ctx.touch(taskId)
       break
+    case 'budget_exceeded':
+      agent.isOverBudget = true
+      break
     case 'clarification_requested':
       await openQuestion(ctx, event)
       break
@@ -188,7 +191,15 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   if (agent.stopReason === 'user') return markStopped(ctx, taskId)
   if (agent.stopReason || ctx.isClosing) return
   if (agent.problem) ctx.halted.set(taskId, { kind: 'blocked', problem: agent.problem })
-  else await blockTask(ctx, taskId, new Error(result.output))
+  else if (result.exitReason !== 'interrupted')
+    // The session was at its end already; what follows from it is made again.
+    await settleCompletion(ctx, taskId, { success: result.exitReason === 'done_passed', output: result.output })
+  else
+    await blockTask(
+      ctx,
+      taskId,
+      agent.isOverBudget ? new MatrixError('BUDGET_EXCEEDED', result.output) : new Error(result.output),
+    )
 }
 
 /** Says in the session that a person stopped its agent, so that it stays stopped after a restart. */

@@ -32,6 +32,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     activity: 'starting',
     doing: undefined,
     problem: undefined,
+    isOverBudget: false,
     model: undefined,
     contextTokens: undefined,
     contextWindow: undefined,
