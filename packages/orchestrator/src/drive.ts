@@ -1,4 +1,4 @@
-import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent, MatrixError } from '@matrix/protocol'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
@@ -125,6 +125,12 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
     case 'error': {
       const { code, message, hint = '' } = event
       agent.problem = { code, message, hint }
+      await noticeProblem(ctx, taskId, agent.problem, event.ts)
+      break
+    }
+    case 'budget_exceeded': {
+      const message = `The budget of the ${event.scope}, $${event.budgetUsd}, is used up.`
+      agent.problem = new MatrixError('BUDGET_EXCEEDED', message).toJSON()
       await noticeProblem(ctx, taskId, agent.problem, event.ts)
       break
     }
