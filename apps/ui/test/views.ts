@@ -30,8 +30,8 @@ export const views: View[] = [
   },
   {
     name: 'review',
-    path: ofTask('Gift wrapping', '/review'),
-    ready: (page) => page.getByText('isWrapped').first().waitFor(),
+    path: ofTask('Spring discount', '/review'),
+    ready: (page) => page.getByText('Math.round').first().waitFor(),
   },
   {
     name: 'tools',
