@@ -58,7 +58,7 @@ export const views: View[] = [
   {
     name: 'devices',
     path: () => '/settings?section=devices',
-    ready: (page) => page.getByText('this browser').waitFor(),
+    ready: (page) => page.getByText('this browser', { exact: true }).waitFor(),
   },
   { name: 'welcome', path: () => '/welcome', ready: (page) => page.getByText('How to read this page').waitFor() },
 ]
