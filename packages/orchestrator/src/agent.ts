@@ -14,8 +14,6 @@ export type Agent = {
   activity: Activity
   doing: string | undefined
   problem: Problem | undefined
-  /** The last thing that it was told is that there is no money left. */
-  isOverBudget: boolean
   model: string | undefined
   contextTokens: number | undefined
   contextWindow: number | undefined

@@ -1,4 +1,4 @@
-import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent, MatrixError } from '@matrix/protocol'
+import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
 import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
@@ -120,9 +120,6 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
       agent.model = event.model
       ctx.touch(taskId)
       break
-    case 'budget_exceeded':
-      agent.isOverBudget = true
-      break
     case 'clarification_requested':
       await openQuestion(ctx, event)
       break
@@ -194,12 +191,7 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   else if (result.exitReason !== 'interrupted')
     // The session was at its end already; what follows from it is made again.
     await settleCompletion(ctx, taskId, { success: result.exitReason === 'done_passed', output: result.output })
-  else
-    await blockTask(
-      ctx,
-      taskId,
-      agent.isOverBudget ? new MatrixError('BUDGET_EXCEEDED', result.output) : new Error(result.output),
-    )
+  else await blockTask(ctx, taskId, new Error(result.output))
 }
 
 /** Says in the session that a person stopped its agent, so that it stays stopped after a restart. */

@@ -32,7 +32,6 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     activity: 'starting',
     doing: undefined,
     problem: undefined,
-    isOverBudget: false,
     model: undefined,
     contextTokens: undefined,
     contextWindow: undefined,
