@@ -8,6 +8,7 @@ import {
   checkGate,
   executeTool,
   giveTree,
+  type LockFiles,
   type PoolEvent,
   type ResolvedTool,
   resolveIdentity,
@@ -27,6 +28,7 @@ export type LoadedManifest = {
   base?: string | undefined
   manifest: Manifest
   lock?: Lock | undefined
+  lockFiles?: LockFiles | undefined
   policy?: Policy | undefined
 }
 
@@ -89,6 +91,7 @@ export function createSandboxedTools(
         pool: options.pool,
         manifest: own.manifest,
         lock: own.lock,
+        lockFiles: own.lockFiles,
         policy: own.policy,
         parent: nearest && nearest !== own ? grantOf(nearest) : undefined,
         deny,
