@@ -14,6 +14,7 @@ import { createDaemonOperations } from './http/operations.ts'
 import type { Tls } from './http/server.ts'
 import { addStaticUi } from './http/static-ui.ts'
 import { openLocalSocket } from './local-socket.ts'
+import type { Metrics } from './metrics.ts'
 import { ensureOwnFolder, writeSecretFile } from './owner-only.ts'
 
 export type DaemonOptions = {
@@ -36,8 +37,6 @@ export type DaemonOptions = {
   now?(): number
   feedLimits?: FeedOptions['limits']
 }
-
-export type Metrics = { contentType: string; read(): Promise<string> }
 
 export type Daemon = {
   /** Takes requests from now on; until `markReady`, only those that need no agents. */

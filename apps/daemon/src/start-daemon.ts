@@ -7,6 +7,7 @@ import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { readDaemonSettings } from './daemon-settings.ts'
 import { checkGit } from './git-check.ts'
 import { type Log, type LogOptions, openLog } from './log.ts'
+import { openMetrics } from './metrics.ts'
 import { ensureOwnFolder, replaceOwnFile } from './owner-only.ts'
 
 export type StartOptions = Omit<DaemonOptions, 'orchestrator' | 'log'> & {
@@ -52,10 +53,11 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
     const orchestrator = await options.openOrchestrator(dataDirectory, log)
     closing.push(() => orchestrator.close())
 
-    const { port = 7433, names, sessionLimits } = await readDaemonSettings(orchestrator)
+    const { port = 7433, names, sessionLimits, hasMetrics } = await readDaemonSettings(orchestrator)
     const daemon = await createDaemon({
       port,
       sessionLimits,
+      ...(hasMetrics && { metrics: openMetrics(orchestrator) }),
       ...options,
       names: [...(options.names ?? []), ...names],
       orchestrator,

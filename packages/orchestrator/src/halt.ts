@@ -23,6 +23,7 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
   const problem = problemOf(error)
   ctx.halted.set(taskId, { kind: 'blocked', problem })
   const ts = isoNow(ctx.world)
+  if (problem.code === 'STORAGE_FULL') await ctx.store.reserve.spend().catch(() => false)
   // Where the session itself cannot be written, the problem is only shown.
   await ctx.log.append(taskId, [{ type: 'error', taskId, ts, ...problem }]).catch(() => undefined)
   await noticeProblem(ctx, taskId, problem, ts)

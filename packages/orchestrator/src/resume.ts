@@ -9,6 +9,7 @@ import { isStopped, launchAgent, waitingCalls } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
+import { archiveOldSessions } from './session-retention.ts'
 import { deliverNotices, tidyClosed } from './tasks.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
@@ -33,6 +34,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
   for (const taskId of launched) launchAgent(ctx, taskId)
+  void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
 }
 

@@ -12,6 +12,7 @@ import {
 } from '@matrix/task-tree'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
+import { archiveOldSessions } from './session-retention.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
 export type Asker = { editedBy: EditedBy }
@@ -74,6 +75,7 @@ export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy 
   const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
   ctx.attention.removeOf(taskId)
   await tidyUp(ctx, before, { archive: session === 'discard' })
+  void archiveOldSessions(ctx).catch(() => undefined)
   return changed(ctx, task)
 }
 

@@ -7,7 +7,7 @@ import { projectId, taskId } from '../scripted-orchestrator.testing.ts'
 let daemon: TestDaemon
 let browser: Browser
 beforeAll(async () => {
-  daemon = await startTestDaemon({ metrics: { contentType: 'text/plain', read: async () => 'up 1' } })
+  daemon = await startTestDaemon({ metrics: { contentType: 'text/plain', read: () => 'up 1' } })
   browser = await openBrowser(daemon, createDeviceKey())
 })
 afterAll(() => daemon.close())

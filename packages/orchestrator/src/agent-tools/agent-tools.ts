@@ -101,6 +101,7 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
       const leave = tools.isHeavy(spec.name) ? await ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => {
         agent.doing = text
+        agent.idle.moved()
         ctx.touch(agent.taskId)
       }
       try {

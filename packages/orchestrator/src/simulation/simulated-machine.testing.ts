@@ -223,7 +223,8 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       onFatal: () => {},
     })
     const store = planted.store?.(jsonl) ?? jsonl
-    return { ...store, index: await indexOf(jsonl) } as unknown as DataStore
+    const reserve = { isHeld: () => false, spend: async () => false, refill: async () => false }
+    return { ...store, reserve, index: await indexOf(jsonl) } as unknown as DataStore
   }
 
   function adapterOf(born: number, parked: Set<string>): ProviderAdapter {
