@@ -20,10 +20,6 @@ describeInBrowser('a person and their agents', () => {
     page = tab.page
   })
   afterAll(async () => {
-    if (process.env.SHOT) {
-      await page?.screenshot({ path: process.env.SHOT })
-      console.log(world.mock.problems, JSON.stringify(await eventsOf('shop').catch(() => []), null, 1).slice(-6000))
-    }
     await browser?.close()
     await world?.close()
   })
@@ -188,19 +184,13 @@ describeInBrowser('a person and their agents', () => {
   })
 
   test('the palette reaches tasks and commands from anywhere', async () => {
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('wrapp')
-    await page.getByRole('option', { name: /Gift wrapping/ }).waitFor()
-    await page.keyboard.press('Enter')
+    await usePalette('wrapp')
     await page.getByRole('heading', { name: 'Gift wrapping' }).waitFor()
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('dark col')
-    await page.keyboard.press('Enter')
-
+    await usePalette('dark col')
     await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('colours of the system')
-    await page.keyboard.press('Enter')
+
+    await usePalette('colours of the system')
+    await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme)).toBeUndefined()
   })
 
   test('tabs stay open over a reload, and close one by one', async () => {
@@ -254,6 +244,13 @@ describeInBrowser('a person and their agents', () => {
 
   async function press(...keys: string[]): Promise<void> {
     for (const key of keys) await page.keyboard.press(key)
+  }
+
+  async function usePalette(words: string): Promise<void> {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill(words)
+    await page.getByRole('option').first().waitFor()
+    await page.keyboard.press('Enter')
   }
 
   function card(kind: string, title: string) {

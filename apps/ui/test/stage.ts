@@ -7,7 +7,7 @@ export type Stage = World & { projectId: string; taskIds: Record<string, string>
 
 /** Lets the story run until every agent waits, has failed or is done; one has also used up its budget. */
 export async function openStage(): Promise<Stage> {
-  const world = await openWorld({ files: shopFiles, playbook: shopStory() })
+  const world = await openWorld({ files: shopFiles, playbook: shopStory({ isMerged: false }) })
   const { client } = world
   const project = await client.registerProject({ body: { path: world.repository } })
   const projectId = project.id

@@ -78,8 +78,15 @@ const branches: Branch[] = [
   },
 ]
 
+type StoryOptions = {
+  thinkMs?: number
+  typeMs?: number
+  /** Whether the root merges what is done, or leaves the branches side by side. */
+  isMerged?: boolean
+}
+
 /** A root agent and five others: two whose work collides, one with a question, one that needs leave, and one that fails. */
-export function shopStory({ thinkMs = 0, typeMs = 0 }: { thinkMs?: number; typeMs?: number } = {}): Playbook {
+export function shopStory({ thinkMs = 0, typeMs = 0, isMerged = true }: StoryOptions = {}): Playbook {
   const paced = (conversation: Conversation): Conversation => ({
     otherwise: [{ when: talk, text: 'I wait for the others.', ...waits }],
     ...conversation,
@@ -96,7 +103,7 @@ export function shopStory({ thinkMs = 0, typeMs = 0 }: { thinkMs?: number; typeM
     opening: goal,
     stateless: true,
     asides: [{ when: 'was interrupted before its result', again: true }],
-    conversations: [root, discount, wrapping, currency, stock, leaflets, hours].map(paced),
+    conversations: [isMerged ? root : idleRoot, discount, wrapping, currency, stock, leaflets, hours].map(paced),
   }
 }
 
@@ -140,6 +147,9 @@ const root: Conversation = {
     waits,
   ],
 }
+
+/** The same, but it only waits once the others are on their way. */
+const idleRoot: Conversation = { ...root, turns: [...root.turns.slice(0, 3), waits] }
 
 const discount: Conversation = {
   name: 'discount',

@@ -30,8 +30,8 @@ export const views: View[] = [
   },
   {
     name: 'review',
-    path: ofTask('Gift wrapping', '/review'),
-    ready: (page) => page.getByText('isWrapped').first().waitFor(),
+    path: ofTask('Spring discount', '/review'),
+    ready: (page) => page.getByText('Math.round').first().waitFor(),
   },
   {
     name: 'tools',
@@ -58,7 +58,7 @@ export const views: View[] = [
   {
     name: 'devices',
     path: () => '/settings?section=devices',
-    ready: (page) => page.getByText('this browser').waitFor(),
+    ready: (page) => page.getByText('this browser', { exact: true }).waitFor(),
   },
   { name: 'welcome', path: () => '/welcome', ready: (page) => page.getByText('How to read this page').waitFor() },
 ]

@@ -6,7 +6,7 @@ const rounds = 12
 const callsOfRound = 40
 
 /** What an agent that was talked into it might write to get at whoever reads along. */
-export const hostileWords = `All counted.
+const hostileWords = `All counted.
 
 <img src="x" onerror="document.title='owned'"> <script>document.title = 'owned'</script>
 

@@ -1,4 +1,4 @@
-import { builtinTools, type DurableEvent, queueMessage } from '@matrix/protocol'
+import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
@@ -55,10 +55,13 @@ function findStartedProcesses(events: DurableEvent[]): { callId: string; process
     }
     const command = event.type === 'tool_result' ? commands.get(event.callId) : undefined
     if (event.type !== 'tool_result' || command === undefined || event.isError) continue
-    const [first] = event.content
-    const processId =
-      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId = readProcessId(event.content)
     if (processId) found.push({ callId: event.callId, processId, command })
   }
   return found
+}
+
+/** The name that the shell gave to a command it left running. */
+export function readProcessId([first]: readonly ToolContent[]): string | undefined {
+  return first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
 }

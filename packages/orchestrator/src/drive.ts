@@ -3,7 +3,7 @@ import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
-import { completeTask } from './completion.ts'
+import { completeTask, settleCompletion } from './completion.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
 import { type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
@@ -204,6 +204,9 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   if (agent.stopReason === 'user') return markStopped(ctx, taskId)
   if (agent.stopReason || ctx.isClosing) return
   if (agent.problem) ctx.halted.set(taskId, { kind: 'blocked', problem: agent.problem })
+  else if (result.exitReason !== 'interrupted')
+    // The session was at its end already; what follows from it is made again.
+    await settleCompletion(ctx, taskId, { success: result.exitReason === 'done_passed', output: result.output })
   else await blockTask(ctx, taskId, new Error(result.output))
 }
 

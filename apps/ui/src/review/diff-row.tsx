@@ -85,6 +85,11 @@ function Half({ line, number, partner, isChosen, onPick }: HalfProps) {
 
 type GutterProps = { line: DiffLine; onPick: PickLine; children: React.ReactNode }
 
+/** There is no Shift on a phone: a second tap in the same file widens what the first one chose. */
+function isTouched(): boolean {
+  return window.matchMedia('(pointer: coarse)').matches
+}
+
 /** The numbers of a line, all of which can be clicked to comment on it. */
 function Gutter({ line, onPick, children }: GutterProps) {
   return (
@@ -97,7 +102,7 @@ function Gutter({ line, onPick, children }: GutterProps) {
           className="before:absolute before:inset-0"
           aria-label={`Comment on line ${line.newLine ?? line.oldLine}${line.kind === 'removed' ? ' before the change' : ''}`}
           title="Comment; Shift-click for several lines"
-          onClick={(event: MouseEvent) => onPick(line, event.shiftKey)}
+          onClick={(event: MouseEvent) => onPick(line, event.shiftKey || isTouched())}
         >
           <MessageSquarePlus
             size={13}

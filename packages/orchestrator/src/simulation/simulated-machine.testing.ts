@@ -52,8 +52,19 @@ export type Machine = {
   violations: string[]
   /** Every event that a client has seen, by session and seq. */
   seen: Map<string, Map<number, string>>
+  /** Commands that were left running, by the task that started them; called, they end. */
+  background: Map<string, () => void>
+  disk: SimulatedDisk
   steps(): number
   modelCalls(): number
+  /** The session and text of every request that was made to the model. */
+  requests: { sessionId: string; text: string }[]
+  /** Dies now. */
+  die(how: 'kill' | 'power'): void
+  /** Changes the file of a session behind everybody's back. */
+  damage(sessionId: string, change: (text: string) => string): void
+  /** Replaces the file of the tree. */
+  writeTree(text: string | undefined): Promise<void>
   random: ReturnType<typeof seededRandom>
   /** Lets somebody work until they are done, or until the machine dies at the given step. */
   run<T>(work: () => Promise<T>, death?: { at: number; how: 'kill' | 'power' }): Promise<T | 'died'>
@@ -77,6 +88,9 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
   const violations: string[] = []
   const seen = new Map<string, Map<number, string>>()
   const timers = new Set<{ at: number; callback: () => void }>()
+  const background = new Map<string, () => void>()
+  const requests: Machine['requests'] = []
+  const damaged = new Set<string>()
   let life = 0
   let step = 0
   let now = Date.UTC(2026, 0, 2)
@@ -220,6 +234,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       supportsTokenCounting: false,
       async *callAPI(call) {
         modelCalls += 1
+        requests.push({ sessionId: call.sessionId, text: `${Buffer.from(call.messages.closed)}${call.messages.open}` })
         if (parked.has(call.sessionId))
           violations.push(`I12: a model was asked for ${call.sessionId}, which only waits`)
         const { closed, open } = call.messages
@@ -246,18 +261,34 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
 
   function toolsOf(born: number): ToolHost {
     const stepping = stepOf(born)
-    const open: ToolHost['open'] = async ({ taskId }) => {
+    const open: ToolHost['open'] = async (request) => {
+      const { taskId } = request
       const tools: AgentTools = {
         specs: async () => [bashSpec],
         async call(_name, input, { callId, signal }) {
+          const command = String(input.command)
+          if (command === 'hang')
+            await new Promise((_, reject) =>
+              signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+            )
+          if (command.startsWith('ask')) {
+            const answer = await request.approve(approvalOf(callId, command, now), { signal })
+            if (answer.decision === 'deny') return { content: [{ type: 'text', text: 'denied' }], isError: true }
+          }
           const text = await stepping('bash', () => {
-            const [, path, words] = /^write (\S+) (.*)$/.exec(String(input.command)) ?? []
+            const [, path, words] = /^write (\S+) (.*)$/.exec(command) ?? []
             outside.effects.push({ taskId, callId })
             if (path && words) outside.worktrees.get(taskId)?.files.set(path, words)
-            return `did: ${input.command}`
+            return `did: ${command}`
           })
           if (signal.aborted) throw signal.reason
-          return { content: [{ type: 'text', text }], isError: false }
+          if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
+          const process = { processId: 'p1', command }
+          request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
+          background.set(taskId, () =>
+            request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }),
+          )
+          return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
         },
         isHeavy: () => true,
         view: async () => ({}) as never,
@@ -305,6 +336,8 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
   async function checkPromises(log: EventStore): Promise<Set<string>> {
     const parked = new Set<string>()
     for (const sessionId of new Set([...seen.keys(), ...(await log.listSessions())])) {
+      // A test that damages a session has nothing to expect of it.
+      if (damaged.has(sessionId)) continue
       const promised = seen.get(sessionId) ?? new Map<number, string>()
       const events: DurableEvent[] = []
       for await (const batch of log.read(sessionId)) for (const { event } of batch) events.push(event as DurableEvent)
@@ -321,6 +354,24 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     violations,
     seen,
     random,
+    background,
+    requests,
+    disk,
+    die(how) {
+      death = { at: 0, how }
+      die()
+    },
+    damage(sessionId, change) {
+      const file = `${DATA}/sessions/${sessionId}.jsonl`
+      damaged.add(sessionId)
+      disk.writeNow(file, Buffer.from(change(Buffer.from(disk.readNow(file) ?? []).toString('utf8'))))
+    },
+    async writeTree(text) {
+      const file = `${DATA}/tree.json`
+      if (text === undefined) return treeDisk.remove(file)
+      const open = await treeDisk.open(file, 'create')
+      await open.write(Buffer.from(text), 0)
+    },
     steps: () => step,
     modelCalls: () => modelCalls,
     run(work, planned) {
@@ -374,6 +425,19 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
   }
 }
 
+function approvalOf(id: string, command: string, now: number) {
+  return {
+    id,
+    agent: 'solo',
+    uri: 'matrix://tool/mcp/mxd/bash@1',
+    side_effect_class: 'shell' as const,
+    input: { command },
+    inputDigest: `digest of ${command}`,
+    reason: 'It asks.',
+    expiresAt: now + 60_000,
+  }
+}
+
 function attempt(act: () => unknown): void {
   try {
     act()
@@ -392,15 +456,19 @@ const bashSpec = {
 async function indexOf(jsonl: EventStore): Promise<Pick<DataStore['index'], 'findSession' | 'costs' | 'sessions'>> {
   const found = new Map<string, { lastSeq: number; lastAt: string | undefined; usd: Map<string, number> }>()
   for (const sessionId of await jsonl.listSessions()) {
-    const usd = new Map<string, number>()
-    let lastAt: string | undefined
-    for await (const batch of jsonl.read(sessionId))
-      for (const { event } of batch as { event: DurableEvent }[]) {
-        lastAt = event.ts
-        if (event.type === 'turn_completed') usd.set(event.taskId, (usd.get(event.taskId) ?? 0) + event.costUsd)
-      }
-    const lastSeq = await jsonl.lastSeq(sessionId)
-    if (lastSeq > 0) found.set(sessionId, { lastSeq, lastAt, usd })
+    const summary = { lastSeq: 0, lastAt: undefined as string | undefined, usd: new Map<string, number>() }
+    try {
+      for await (const batch of jsonl.read(sessionId))
+        for (const { seq, event } of batch as { seq: number; event: DurableEvent }[]) {
+          summary.lastSeq = seq
+          summary.lastAt = event.ts
+          if (event.type === 'turn_completed')
+            summary.usd.set(event.taskId, (summary.usd.get(event.taskId) ?? 0) + event.costUsd)
+        }
+    } catch {
+      // A damaged session is known as far as it can be read.
+    }
+    if (summary.lastSeq > 0) found.set(sessionId, summary)
   }
   return {
     sessions: () => [],

@@ -129,6 +129,8 @@ function createPerson(machine: Machine): Person {
     ended,
     begin(life, projectId, rootId) {
       now = { life, projectId, rootId }
+      // Whoever cannot know whether they were heard says it again.
+      isDone.delete('goal')
       void say('goal', goal, rootId)
       // Somebody who talks while others work.
       void (async () => {
@@ -158,14 +160,15 @@ function createModel(): Model {
   }
 }
 
-type Said = {
+export type Said = {
   opening: string
   heard: string
   calls: { name: string; input: Record<string, unknown>; result: string }[]
   last: string
 }
 
-function readConversation(messages: ModelMessage[]): Said {
+/** A conversation as a scripted model looks at it. */
+export function readConversation(messages: ModelMessage[]): Said {
   const blocks = messages.flatMap(({ content }) =>
     typeof content === 'string' ? [{ type: 'text', text: content } as ModelBlock] : content,
   )
