@@ -18,7 +18,7 @@ test('tasks at the greatest depth are not told to split, closed ones are archive
   const prompts = new Map<string, string>()
   orchestrator.subscribe((frame) => {
     if (frame.kind === 'event' && frame.event.type === 'session_config')
-      prompts.set(frame.taskId, frame.event.systemPrompt)
+      prompts.set(frame.taskId, String(frame.event.systemPrompt))
   })
   mock.play({
     match: 'Split this',
