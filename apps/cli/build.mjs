@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { build, context } from 'esbuild'
 
 /** One bundle with a chunk per command, so that `matrix --version` loads next to nothing. */
@@ -13,8 +13,8 @@ const options = {
   target: 'node20',
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
-  // Comes with a program for each system; where it is not installed, the system's own ripgrep is used.
-  external: ['@vscode/ripgrep'],
+  // Native programs. Where ripgrep is not installed, the system's own is used.
+  external: ['@vscode/ripgrep', 'better-sqlite3'],
   minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.
@@ -26,5 +26,8 @@ const options = {
 await rm('dist', { recursive: true, force: true })
 // The built-in server runs in its box as one file of its own, the same one that its package has.
 execFileSync(process.execPath, ['../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs'], { stdio: 'inherit' })
+// The manifests that agents get when nobody has written one for them.
+await cp('../../agents', 'dist/agents', { recursive: true })
+await cp('../../packages/demo/sample', 'dist/sample', { recursive: true })
 if (process.argv.includes('--watch')) await (await context(options)).watch()
 else await build(options)

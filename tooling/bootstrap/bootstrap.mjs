@@ -18,7 +18,7 @@ const env = {
   TURBO_NO_UPDATE_NOTIFIER: '1',
 }
 
-const commands = { start, test, packaging }
+const commands = { start, demo, test, packaging }
 
 /**
  * From a clone to a running command: installs and builds what is missing or changed, then goes on.
@@ -26,8 +26,8 @@ const commands = { start, test, packaging }
  */
 export async function bootstrap([name = '', ...args]) {
   const command = Object.entries(commands).find(([known]) => known === name)?.[1]
-  if (!command) return end(2, `There is no "${name}" here: use npm start or npm test.`)
-  if (command !== start && args.length > 0)
+  if (!command) return end(2, `There is no "${name}" here: use npm start, npm run demo or npm test.`)
+  if (command !== start && command !== demo && args.length > 0)
     return end(
       2,
       `npm ${name} takes no arguments: run one package's tests with \`npx pnpm --filter @matrix/manifest test\`.`,
@@ -41,9 +41,21 @@ async function start(args) {
   if (!(await prepare())) return 1
   if (!(await build())) return 1
 
-  say('Verifying the shipped manifests.')
+  // It prints where to look; the first browser that opens that address is let in.
+  const daemon = join(root, 'apps/daemon/bin/matrix-daemon.js')
+  const { code } = await runChild(process.execPath, [daemon, '--demo', '--enrol', '--foreground', ...args], {
+    cwd: root,
+  })
+  return code
+}
+
+/** @param {string[]} args */
+async function demo(args) {
+  if (!(await prepare())) return 1
+  if (!(await build())) return 1
+
   const cli = join(root, 'apps/cli/bin/matrix.js')
-  const { code } = await runChild(process.execPath, [cli, 'verify', '--offline', 'agents', ...args], { cwd: root })
+  const { code } = await runChild(process.execPath, [cli, 'demo', ...args], { cwd: root })
   return code
 }
 

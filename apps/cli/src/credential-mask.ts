@@ -1,4 +1,4 @@
-import { type Finding, isLiteralCredential } from '@matrix/manifest'
+import { type Finding, isLiteralCredential } from '@matrix/manifest/verify'
 
 /** The lines of a file fit to be shown: every literal credential in them is blotted out, also beside another finding. */
 export function maskCredentials(lines: readonly string[], findings: readonly Finding[]): string[] {
@@ -20,7 +20,8 @@ function maskStrings(line: string): string {
   let name = ''
   for (const { 0: whole, 1: value = '', 2: colon, index } of line.matchAll(quoted)) {
     if (colon) name = value
-    else if (isCredential(name, value)) masked = blot(masked, index, index + whole.length)
+    if (colon ? isLiteralCredential('', value) : isCredential(name, value))
+      masked = blot(masked, index, index + whole.length)
     if (!colon && value.startsWith('-')) name = value.replace(/^-+/, '')
   }
   return masked

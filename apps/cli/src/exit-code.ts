@@ -1,7 +1,16 @@
 import type { MatrixError } from '@matrix/protocol'
 
-/** What the shell is told. Scripts and CI rely on these five. */
-export const exitCode = { ok: 0, findings: 1, usage: 2, toolError: 3, unverified: 4 } as const
+/** What the shell is told. Scripts and CI rely on these. */
+export const exitCode = {
+  ok: 0,
+  findings: 1,
+  usage: 2,
+  toolError: 3,
+  unverified: 4,
+  budget: 5,
+  timedOut: 124,
+  interrupted: 130,
+} as const
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
@@ -11,6 +20,8 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   CREDENTIAL_MISSING: exitCode.unverified,
   SERVER_UNAVAILABLE: exitCode.unverified,
   SANDBOX_UNAVAILABLE: exitCode.unverified,
+  DAEMON_UNREACHABLE: exitCode.unverified,
+  NOT_READY: exitCode.unverified,
   PACKAGE_MISMATCH: exitCode.findings,
   TOOL_DRIFT: exitCode.findings,
   AUTHORIZATION_DENIED: exitCode.findings,
@@ -18,6 +29,7 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   TOOL_TIMEOUT: exitCode.toolError,
   TOOL_CANCELLED: exitCode.toolError,
   DOCUMENT_INVALID: exitCode.findings,
+  BUDGET_EXCEEDED: exitCode.budget,
   PLAYBOOK_INVALID: exitCode.findings,
 }
 

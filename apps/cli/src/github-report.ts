@@ -1,4 +1,4 @@
-import type { Finding } from '@matrix/manifest'
+import type { Finding } from '@matrix/manifest/verify'
 import { printableLine } from '@matrix/protocol'
 import type { FileReport } from './report.ts'
 

@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MAX_DOCUMENT_BYTES } from '@matrix/manifest'
+import { MAX_DOCUMENT_BYTES } from '@matrix/manifest/verify'
 import { MatrixError } from '@matrix/protocol'
 
 /** A file to look at. One that was only found in a directory, and not named, may turn out to be none of ours. */

@@ -1,4 +1,4 @@
-import type { Problem } from '@matrix/manifest'
+import { formatBijection, type Problem } from '@matrix/manifest'
 import { bootTools, type ServerReport, type Verification } from '@matrix/tool-manager'
 import type { AgentFile } from './agent-file.ts'
 import type { LiveServer } from './report.ts'
@@ -32,12 +32,14 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
 
 function liveServer(report: ServerReport, verification: Verification | undefined, isBoxed: boolean): LiveServer {
   const { alias, tookMs, status } = report
+  const rows = verification?.rows ?? []
   return {
     alias,
     status,
     isBoxed,
     tookMs: Math.round(tookMs),
-    ...(verification && { tools: verification.rows }),
+    ...(verification && { tools: rows }),
+    ...(rows.some(({ state }) => state !== 'same') && { table: formatBijection({ problems: [], rows }) }),
     ...(status !== 'verified' && { error: { code: report.error.code, message: report.error.message } }),
   }
 }

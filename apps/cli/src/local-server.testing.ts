@@ -11,9 +11,10 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   const { id, method, params } = JSON.parse(line)
   if (method === 'initialize')
     send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'local', version: '1' } } })
-  if (method === 'tools/list') send({ id, result: { tools } })
-  if (method === 'tools/call')
+  else if (method === 'tools/list') send({ id, result: { tools } })
+  else if (method === 'tools/call')
     send({ id, result: { content: [{ type: 'text', text: JSON.stringify(params.arguments) }], isError: params.name === 'fail' } })
+  else if (id !== undefined) send({ id, error: { code: -32601, message: 'Method not found' } })
 })
 `
 }

@@ -216,14 +216,18 @@ async function pinPackage(draft: StdioServer | Extract<ServerDraft, { transport:
   const base: StdioServer = { ...(draft as StdioServer), version: versionOf(draft), tools: [] }
   if (launcher.kind !== 'package' || launcher.ecosystem !== 'npm' || (isPinned && launcher.version === version))
     return base
+  const named = args[launcher.argument]
+  const isPlain = named === launcher.spec
+  if (!isPlain && named !== `--package=${launcher.spec}`)
+    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" starts ${launcher.name} from within a longer text.`, {
+      hint: 'Write the launcher itself: "command": "npx", "args": ["-y", "<package>", …].',
+    })
   const wanted = isExactVersion(version) ? version : (launcher.version ?? 'latest')
   printError(`${alias}: looking up ${launcher.name}@${wanted}`)
   const found = await fetchNpmPackage(`${launcher.name}@${wanted}`)
   const spec = `${found.name}@${found.version}`
-  const pinnedArgs = args.map((text, index) =>
-    index === launcher.argument ? text.replace(/^(--package=)?.*$/s, `$1${spec}`) : text,
-  )
-  return { ...base, args: pinnedArgs, version: found.version, package_digest: found.package_digest }
+  const pinned = args.with(launcher.argument, isPlain ? spec : `--package=${spec}`)
+  return { ...base, args: pinned, version: found.version, package_digest: found.package_digest }
 }
 
 /** A local file and a remote server have no published version; theirs is counted from here. */

@@ -5,23 +5,25 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const bin = fileURLToPath(new URL('../bin/matrix.js', import.meta.url))
+/** The built command. */
+export const matrixBin = fileURLToPath(new URL('../bin/matrix.js', import.meta.url))
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** The built command, run as a user runs it; `input` goes to its standard input. */
+/** The built command, run as a user runs it; `input` goes to its standard input, and Ctrl-C comes when `untilOutput` was seen. */
 export function matrix(
   args: string[],
-  options: { cwd?: string; input?: string; env?: Record<string, string> } = {},
+  options: { cwd?: string; input?: string; env?: Record<string, string>; untilOutput?: RegExp } = {},
 ): Promise<Ended> {
-  const { cwd, input = '', env = {} } = options
-  const child = spawn(process.execPath, [bin, ...args], {
+  const { cwd, input = '', env = {}, untilOutput } = options
+  const child = spawn(process.execPath, [matrixBin, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
   })
   const ended: Ended = { code: null, stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
     ended.stdout += text
+    if (untilOutput?.test(ended.stdout)) child.kill('SIGINT')
   })
   child.stderr.setEncoding('utf8').on('data', (text) => {
     ended.stderr += text

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { matrix } from './matrix-process.testing.ts'
+import { folderWith, matrix } from './matrix-process.testing.ts'
 
 test('help names every command with what it is for, and the exit codes', async () => {
   const { code, stdout } = await matrix(['--help'])
@@ -17,10 +17,22 @@ test('help names every command with what it is for, and the exit codes', async (
     'digest',
     'diff',
     'explain',
+    'snapshots',
     'completion',
+    'init',
+    'send',
+    'inbox',
+    'tree',
+    'watch',
+    'logs',
+    'task',
+    'merge',
+    'daemon',
   ])
     expect(stdout).toMatch(new RegExp(`^  ${command} .*\\w`, 'm'))
-  expect(stdout).toContain('0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify')
+  expect(stdout).toContain(
+    '0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify or reach',
+  )
 })
 
 test('without a command, help is shown and the outcome is a usage error', async () => {
@@ -97,6 +109,17 @@ test('the schema is printed as JSON', async () => {
   })
 })
 
+test('the schema is written over a file only when asked to', async () => {
+  const cwd = folderWith({ 'mine.json': '{}' })
+
+  expect(await matrix(['schema', '--out', 'mine.json'], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('mine.json exists already'),
+  })
+  expect(await matrix(['schema', '--out', 'mine.json', '--force'], { cwd })).toMatchObject({ code: 0 })
+  expect(await matrix(['schema', '--out', 'other.json'], { cwd })).toMatchObject({ code: 0 })
+})
+
 test('the bash completion completes commands and their options', async () => {
   const { stdout } = await matrix(['completion', 'bash'])
   const complete = (line: string) => {
@@ -107,6 +130,9 @@ test('the bash completion completes commands and their options', async () => {
 
   expect(complete('matrix ver')).toBe('verify')
   expect(complete('matrix verify --st')).toBe('--strict')
+  expect(complete('matrix task cre')).toBe('create')
+  expect(complete('matrix task create --dra')).toBe('--draft')
+  expect(complete('matrix daemon st')).toBe('start stop status')
   for (const shell of ['zsh', 'fish']) expect((await matrix(['completion', shell])).stdout).toContain('verify')
   for (const shell of ['cmd', 'constructor', '__proto__'])
     expect(await matrix(['completion', shell])).toMatchObject({

@@ -1,5 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
+import { addAgentCommands } from './agent-commands.ts'
+import { addSnapshots } from './commands/snapshots-command.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 
 /** Runs one command line to its exit code; nothing here throws, and nothing but the outcome decides the code. */
@@ -25,26 +27,30 @@ export async function runCommand(args: string[]): Promise<ExitCode> {
 
 const overview = `
 Examples:
+  $ matrix daemon start && matrix init
+  $ matrix send root "Make the tests pass on Windows" && matrix tree --watch
+  $ matrix diff root && matrix merge root
   $ matrix verify agents/default.json
   $ matrix lock .mcp.json --out agents/mine.lock.json
   $ matrix call read_text_file -m agents/default.json --args '{"path": "README.md"}'
-  $ matrix verify --offline --github '.mxd/agents/**/*.json'
-  $ matrix digest @modelcontextprotocol/server-filesystem@2026.8.31
-  $ matrix import ~/.cursor/mcp.json --out agents/mine.json
-  $ matrix explain MX007
 
 Exit codes:
-  0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify`
+  0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify or reach
+  5 budget used up · 124 timed out · 130 interrupted`
 
 export function buildProgram(done: (code: ExitCode) => void): Command {
   const program = new Command('matrix')
-    .description('Say exactly what an agent can do, and prove it.')
+    .description('Runs a tree of coding agents on a repository, says exactly what each can do, and proves it.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .addHelpText('after', overview)
     .showHelpAfterError('(run the command with --help to see what it takes)')
+    .configureHelp({ subcommandTerm: (command) => command.name(), visibleCommands: ({ commands }) => [...commands] })
     .exitOverride()
 
+  addAgentCommands(program, done)
+
+  program.commandsGroup('Say what an agent can do, and prove it:')
   program
     .command('verify')
     .summary('check manifests: every finding with its line, reason and fix')
@@ -158,20 +164,6 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (target, options) => done(await (await import('./commands/digest.ts')).digest(target, options)))
 
   program
-    .command('diff')
-    .summary('what changed between two manifests or locks, and how dangerous it is')
-    .argument('<old>', 'the earlier file')
-    .argument('<new>', 'the later file')
-    .option('--json', 'print one JSON document')
-    .addHelpText(
-      'after',
-      '\nExits with 0 when nothing differs and with 1 when something does; order and spacing never count.',
-    )
-    .action(async (before, after, options) =>
-      done(await (await import('./commands/diff.ts')).diff(before, after, options)),
-    )
-
-  program
     .command('explain')
     .summary('what a rule means, why it exists and how to satisfy it')
     .argument('[rule]', 'a rule such as MX010 or a locked design rule such as Q21; all of them when left out')
@@ -182,6 +174,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .command('schema')
     .summary('the manifest format as JSON Schema, for your editor')
     .option('-o, --out <file>', 'write it there instead of printing it')
+    .option('--force', 'replace the file if it exists')
     .action(async (options) => done(await (await import('./commands/schema.ts')).schema(options)))
 
   program
@@ -190,6 +183,8 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<uri>', 'matrix://tool/mcp/<alias>/<tool>@<pin> or matrix://agent/<name>')
     .option('--json', 'print one JSON document')
     .action(async (uri, options) => done((await import('./commands/uri.ts')).uri(uri, options)))
+
+  addSnapshots(program, done)
 
   program
     .command('completion')
@@ -201,6 +196,6 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     )
     .action(async (shell) => done((await import('./commands/completion.ts')).completion(shell, program)))
 
-  for (const command of program.commands) command.exitOverride()
+  for (const command of program.commands) for (const one of [command, ...command.commands]) one.exitOverride()
   return program
 }

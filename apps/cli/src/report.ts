@@ -1,4 +1,5 @@
-import type { Bijection, Finding, Severity } from '@matrix/manifest'
+import type { Bijection } from '@matrix/manifest'
+import type { Finding, Severity } from '@matrix/manifest/verify'
 
 /** What was found in one file. */
 export type FileReport = {
@@ -20,6 +21,8 @@ export type LiveServer = {
   isBoxed: boolean
   tookMs: number
   tools?: Bijection['rows']
+  /** The same for a person, declared and discovered beside each other, where they differ. */
+  table?: string
   error?: { code: string; message: string }
 }
 

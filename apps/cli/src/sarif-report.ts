@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Finding, type Rule, type RuleId, rules } from '@matrix/manifest'
+import { type Finding, type Rule, type RuleId, rules } from '@matrix/manifest/verify'
 import { printable } from '@matrix/protocol'
 import type { Log, ReportingDescriptor, Result } from 'sarif'
 import packageJson from '../package.json' with { type: 'json' }

@@ -1,4 +1,4 @@
-import { type Finding, formatBijection } from '@matrix/manifest'
+import type { Finding } from '@matrix/manifest/verify'
 import { printableLine } from '@matrix/protocol'
 import { maskCredentials } from './credential-mask.ts'
 import { countSeverity, type FileReport, type LiveServer } from './report.ts'
@@ -25,16 +25,15 @@ function formatFile({ file, summary, text, findings, servers = [] }: FileReport,
   ].join('\n')
 }
 
-function formatServer({ alias, status, tools = [], tookMs, isBoxed }: LiveServer, colors: Colors): string {
+function formatServer({ alias, status, tools = [], table, tookMs, isBoxed }: LiveServer, colors: Colors): string {
   const mark = { verified: colors.green('✔'), refused: colors.red('✘'), unavailable: colors.yellow('?') }[status]
   const took = colors.dim(`${(tookMs / 1000).toFixed(1)} s, ${isBoxed ? 'boxed' : 'not boxed'}`)
   if (status === 'unavailable') return `  ${mark} ${alias}  could not be verified`
   const declared = tools.filter(({ state }) => state !== 'undeclared').length
   const discovered = tools.filter(({ state }) => state !== 'missing').length
   const line = `  ${mark} ${alias}  ${declared} declared, ${discovered} discovered  ${took}`
-  if (tools.every(({ state }) => state === 'same')) return line
-  const columns = formatBijection({ problems: [], rows: tools }).split('\n')
-  return [line, ...columns.map((column) => `      ${printableLine(column)}`)].join('\n')
+  if (table === undefined) return line
+  return [line, ...table.split('\n').map((column) => `      ${printableLine(column)}`)].join('\n')
 }
 
 function formatFinding(finding: Finding, file: string, lines: readonly string[], colors: Colors): string {

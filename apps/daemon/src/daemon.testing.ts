@@ -62,7 +62,8 @@ export function ask(
   { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: false }, async (incoming) => {
+    const length: Record<string, string> = body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` }
+    const outgoing = request(url, { method, headers: { ...length, ...headers }, agent: false }, async (incoming) => {
       let text = ''
       // A stream goes on for ever: its head is enough.
       if (!incoming.headers['content-type']?.startsWith('text/event-stream'))

@@ -21,6 +21,7 @@ const flags = {
   ui: { type: 'string' },
   foreground: { type: 'boolean' },
   enrol: { type: 'boolean' },
+  demo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'V' },
 } as const
@@ -31,6 +32,7 @@ const help = `matrix-daemon: keeps the agents of Matrix alive.
   --port <number>       where browsers find it (7433)
   --foreground          show the log here as well
   --enrol               print an address that lets in the first browser which opens it
+  --demo                show a sample project, played without a model, while no key is configured
   --ui <folder>         the built web UI
   --host <address>      listen for other machines too; needs --tls-cert and --tls-key
   --name <host>         a name under which other machines reach it; may be repeated
@@ -79,15 +81,16 @@ async function readOptions(values: Values): Promise<StartOptions> {
     ...(tls ? { tls } : {}),
     ...(uiFolder ? { uiFolder } : {}),
     ...(values.foreground ? { onLogLine: showLine } : {}),
-    openOrchestrator,
+    openOrchestrator: (dataDirectory, log) => openOrchestrator(dataDirectory, log, values.demo === true),
   }
 }
 
-async function openOrchestrator(dataDirectory: string, { logger }: Log): Promise<Orchestrator> {
-  // Loading it takes longer than finding out that a flag is wrong or another daemon runs.
-  const { openNodeOrchestrator } = await import('@matrix/orchestrator')
+async function openOrchestrator(dataDirectory: string, { logger }: Log, isDemo: boolean): Promise<Orchestrator> {
   const log = ({ level, message, ...facts }: LogEntry) => logger[level](facts, message)
-  return openNodeOrchestrator({ dataDirectory, note: 'daemon', log })
+  const options = { dataDirectory, note: 'daemon', log }
+  // Loading them takes longer than finding out that a flag is wrong or another daemon runs.
+  if (isDemo) return (await import('@matrix/demo')).openDemo(options)
+  return (await import('@matrix/orchestrator')).openNodeOrchestrator(options)
 }
 
 type LogEntry = Parameters<NonNullable<NodeOrchestratorOptions['log']>>[0]

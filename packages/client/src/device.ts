@@ -1,3 +1,4 @@
+import { MatrixError } from '@matrix/protocol'
 import { loginLabel, loginProofText } from '@matrix/protocol/http'
 import type { Client } from './client.ts'
 
@@ -28,7 +29,10 @@ export async function signIn(
 ): Promise<{ csrfToken: string; expiresAt: string }> {
   const { challengeId, ciphertext } = await client.challenge({ body: { deviceId } })
   const label = new TextEncoder().encode(loginLabel)
-  const nonce = await crypto.subtle.decrypt({ name: 'RSA-OAEP', label }, key, fromBase64(ciphertext))
+  const nonce = await crypto.subtle.decrypt({ name: 'RSA-OAEP', label }, key, fromBase64(ciphertext)).catch((cause) => {
+    // A riddle that this key cannot solve was made for a device that the daemon does not know.
+    throw new MatrixError('AUTH_FAILED', 'The daemon does not know this device.', { cause })
+  })
   const signing = await crypto.subtle.importKey('raw', nonce, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const text = new TextEncoder().encode(loginProofText(challengeId, deviceId, origin))
   const proof = toBase64(new Uint8Array(await crypto.subtle.sign('HMAC', signing, text)))

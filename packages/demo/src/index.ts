@@ -1,2 +1,3 @@
+export { type DemoOptions, openDemo } from './open-demo.ts'
 export { createSample } from './sample.ts'
 export { buildStory, goal, type StoryOptions } from './story.ts'

@@ -9,7 +9,7 @@ import { type FileSystem, hasErrorCode, type OpenFile } from './file-system.ts'
 import { readHeader } from './header.ts'
 import type { Header } from './line.ts'
 import { writeAll } from './migration.ts'
-import { type LineBatch, parseLines, readVerified } from './session-reader.ts'
+import { type LineBatch, type ParseSpan, parseLines, readVerified } from './session-reader.ts'
 import { storageError } from './session-writer.ts'
 
 /** Copies the first `size` bytes of a session's file, and reads them back before it says that they are there. */
@@ -83,13 +83,21 @@ export async function readArchivedEvents(
 }
 
 /** All lines of an archive, as `readLines` gives those of a session. They were checked when they were put away. */
-export async function* readArchivedLines(fileSystem: FileSystem, path: string): AsyncGenerator<LineBatch> {
+export function readArchivedLines(fileSystem: FileSystem, path: string): AsyncGenerator<LineBatch> {
+  return readArchivedAs(fileSystem, path, parseLines)
+}
+
+export async function* readArchivedAs<Batch>(
+  fileSystem: FileSystem,
+  path: string,
+  parse: ParseSpan<Batch>,
+): AsyncGenerator<Batch> {
   let rest = Buffer.alloc(0)
   let offset = 0
   for await (const chunk of unpacked(fileSystem, path)) {
     const bytes = Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(10) + 1
-    if (end > 0) yield parseLines({ bytes, start: 0, end, offset })
+    if (end > 0) yield parse({ bytes, start: 0, end, offset })
     rest = bytes.subarray(end)
     offset += end
   }
@@ -101,7 +109,8 @@ async function checkWhole(file: OpenFile, path: string, checker: ChainChecker): 
     throw corrupt({ kind: 'foreign', file: path, line: 1, message: 'the file is not a Matrix session' })
   const to = await file.size()
   let end = 0
-  for await (const batch of readVerified(file, path, checker, { seq: 0, offset: 0, to })) end = batch.end
+  for await (const batch of readVerified(file, path, { checker, parse: parseLines }, { seq: 0, offset: 0, to }))
+    end = batch.end
   if (end < to)
     throw corrupt({ kind: 'shortened', file: path, line: 1, message: 'the file ends in the middle of a line' })
   return header

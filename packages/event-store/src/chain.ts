@@ -6,7 +6,7 @@ import type { Bytes } from './bytes.ts'
 export type Span = { bytes: Bytes; start: number; end: number; seq: number }
 
 /** What a check found: how many lines hold, and where the first one that does not begins. */
-type ChainVerdict = { lines: number; badAt: number | undefined }
+export type ChainVerdict = { lines: number; badAt: number | undefined }
 
 export type ChainChecker = { check(span: Span): Promise<ChainVerdict>; close(): Promise<void> }
 
@@ -34,7 +34,8 @@ export function openChainChecker({ threadFrom = 192 * 1024 }: { threadFrom?: num
 
 /**
  * Answers [lines that hold, offset of the first that does not or -1]. It travels to the thread as text, so it uses
- * nothing but its arguments and holds no function of its own.
+ * nothing but its arguments and holds no function of its own. Bytes are compared one by one: making strings of them
+ * would take as long as the hash.
  */
 function checkLines(
   sha: typeof hash,
@@ -43,22 +44,25 @@ function checkLines(
   end: number,
   firstSeq: number,
 ): [lines: number, badAt: number] {
+  const before = ',"sum":"'
   let at = start
   let seq = firstSeq
-  while (at < end) {
+  for (; at < end; seq += 1) {
     const newline = bytes.indexOf(10, at)
     const tail = newline - 42
-    if (newline < 0 || newline >= end || tail <= at) return [seq - firstSeq, at]
+    if (newline < 0 || newline >= end || tail <= at) break
     const prefix = `{"seq":${seq},`
-    if (bytes.toString('latin1', at, at + prefix.length) !== prefix) return [seq - firstSeq, at]
-    const stated = bytes.toString('latin1', tail, newline)
+    let same = bytes[newline - 2] === 34 && bytes[newline - 1] === 125
+    for (let index = 0; same && index < prefix.length; index += 1) same = bytes[at + index] === prefix.charCodeAt(index)
+    for (let index = 0; same && index < 8; index += 1) same = bytes[tail + index] === before.charCodeAt(index)
+    if (!same) break
     // Only the first line of a file has nothing before it to cover.
-    const covered = bytes.subarray(seq === 0 ? at : at - 35, tail)
-    if (stated !== `,"sum":"${sha('sha256', covered).slice(0, 32)}"}`) return [seq - firstSeq, at]
+    const sum = sha('sha256', bytes.subarray(seq === 0 ? at : at - 35, tail))
+    for (let index = 0; same && index < 32; index += 1) same = bytes[tail + 8 + index] === sum.charCodeAt(index)
+    if (!same) break
     at = newline + 1
-    seq += 1
   }
-  return [seq - firstSeq, -1]
+  return [seq - firstSeq, at < end ? at : -1]
 }
 
 type CheckThread = { check(span: Span): Promise<[number, number]>; stop(): Promise<void> }
@@ -84,10 +88,12 @@ function startThread(): CheckThread {
     waiting.delete(id)
     if (waiting.size === 0) worker.unref()
   })
-  worker.on('error', (error) => {
+  const end = (error: Error) => {
     for (const one of waiting.values()) one.reject(error)
     waiting.clear()
-  })
+  }
+  worker.on('error', end)
+  worker.on('exit', () => end(new Error('Whoever read this was closed.')))
 
   return {
     check({ bytes, start, end, seq }) {

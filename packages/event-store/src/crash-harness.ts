@@ -60,7 +60,7 @@ export async function runWithCrashes(
 export function* planCrashes(points: number, firstSeed = 1): Generator<CrashPlan> {
   const random = seededRandom(firstSeed)
   for (let seed = firstSeed; points > 0; seed += 1) {
-    const crashes = Array.from({ length: 1 + random.int(3) }, () => ({
+    const crashes = Array.from({ length: 1 + random.int(5) }, () => ({
       after: 1 + random.int(70),
       kind: random.pick(['kill', 'power'] as const),
     }))

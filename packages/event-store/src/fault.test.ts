@@ -1,6 +1,8 @@
 import type { DurableEvent, MatrixError } from '@matrix/protocol'
 import { beforeEach, expect, test } from 'vitest'
+import type { Clock } from './clock.ts'
 import type { Fence } from './event-store.ts'
+import type { FileSystem } from './file-system.ts'
 import { type JsonlEventStore, openJsonlEventStore } from './jsonl-event-store.ts'
 import { type Fault, type Operation, type SimulatedDisk, simulateDisk } from './simulated-file-system.ts'
 
@@ -121,6 +123,50 @@ async function runWithFault(fault: Fault, at: number): Promise<void> {
   // A disk that failed under a sync may have kept the append it refused to vouch for.
   if (died.length > 0) expect(found.slice(0, kept.length)).toEqual(kept)
   else expect(found).toEqual(kept)
+}
+
+test('relaxed, a session that is closed while its file is being synced is not taken for a failed disk', async () => {
+  const files = slowSync(simulateDisk(4).boot())
+  const clock: Clock = { now: () => 0, after: soon }
+  const opened = await openJsonlEventStore('/data', {
+    ...{ fileSystem: files, clock, durability: 'relaxed', onFatal: (error) => fatal.push(error) },
+  })
+  const mine = await opened.claim('s', 'me')
+  await opened.append('s', mine, [said('one')])
+  await opened.release('s', mine)
+  await opened.close()
+  await heard()
+
+  expect(fatal).toEqual([])
+})
+
+/** Calls back as soon as it can. */
+function soon(_: number, callback: () => void): () => void {
+  queueMicrotask(callback)
+  return () => undefined
+}
+
+/** Syncs that take a moment, and fail when their file is gone by then, as descriptors do. */
+function slowSync(files: FileSystem): FileSystem {
+  return {
+    ...files,
+    async open(path, mode) {
+      const file = await files.open(path, mode)
+      let closed = false
+      return {
+        ...file,
+        async sync() {
+          await heard()
+          if (closed) throw Object.assign(new Error('bad file descriptor'), { code: 'EBADF' })
+          await file.sync()
+        },
+        async close() {
+          closed = true
+          await file.close()
+        },
+      }
+    },
+  }
 }
 
 /** What is sent in the same moment as a failure fails with it. */

@@ -1,9 +1,9 @@
-import { rm } from 'node:fs/promises'
+import { open as openFile, rm } from 'node:fs/promises'
 import { storageError } from './session-writer.ts'
 import { type Database, loadSqlite } from './sqlite.ts'
 
 // Raised whenever a table changes: an index of another version is thrown away and made anew.
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 
 const schema = `
 CREATE TABLE session (
@@ -19,9 +19,7 @@ CREATE TABLE session (
   fold TEXT NOT NULL DEFAULT '',
   first_at TEXT,
   last_at TEXT,
-  archive TEXT,
-  searched INTEGER NOT NULL DEFAULT 0,
-  searched_seq INTEGER NOT NULL DEFAULT -1
+  archive TEXT
 );
 CREATE TABLE cost (
   session INTEGER NOT NULL,
@@ -36,21 +34,6 @@ CREATE TABLE cost (
   cache_write_tokens INTEGER NOT NULL,
   PRIMARY KEY (session, task, day, model)
 ) WITHOUT ROWID;
-CREATE TABLE entry (
-  id INTEGER PRIMARY KEY,
-  session INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
-  type TEXT NOT NULL,
-  ts TEXT NOT NULL,
-  offset INTEGER NOT NULL,
-  length INTEGER NOT NULL
-);
-CREATE INDEX entry_session ON entry (session, seq);
-CREATE VIRTUAL TABLE said USING fts5 (
-  text, session, task, type,
-  content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2 tokenchars '_'"
-);
-INSERT INTO said (said, rank) VALUES ('hashsize', 33554432);
 PRAGMA user_version = ${SCHEMA_VERSION};
 `
 
@@ -59,7 +42,7 @@ export async function openIndexDatabase(file: string): Promise<Database> {
   const usable = await openUsable(file)
   if (usable) return usable
   try {
-    await removeIndexDatabase(file)
+    await removeDatabase(file)
     const made = await open(file)
     made.exec(schema)
     return made
@@ -68,12 +51,19 @@ export async function openIndexDatabase(file: string): Promise<Database> {
   }
 }
 
-export async function removeIndexDatabase(file: string): Promise<void> {
+export async function removeDatabase(file: string): Promise<void> {
   await Promise.all(['', '-wal', '-shm', '-journal'].map((ending) => rm(`${file}${ending}`, { force: true })))
+}
+
+/** Makes the file before SQLite does, which would let everyone on the machine read what was said. */
+export async function keepPrivate(file: string): Promise<void> {
+  const made = await openFile(file, 'a', 0o600)
+  await made.close()
 }
 
 async function open(file: string): Promise<Database> {
   const Database = await loadSqlite()
+  await keepPrivate(file)
   const database = new Database(file)
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')

@@ -12,6 +12,7 @@ export { type DataStore, type OpenOptions, openEventStore } from './open-event-s
 export { findOrphanedToolCalls, type ToolCallEvent } from './orphaned-tool-call.ts'
 export { findPendingMessages } from './pending-message.ts'
 export type { Repair } from './repair.ts'
+export type { Reserve } from './reserve.ts'
 export { findResumeState, type ResumeState } from './resume-state.ts'
 export type { Retention } from './retention.ts'
 export type { SearchFilter, SearchHit, SearchResult } from './search.ts'

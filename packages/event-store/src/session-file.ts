@@ -7,9 +7,18 @@ import type { OpenFile } from './file-system.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION, type Kept } from './line.ts'
 import { migrateSession } from './migration.ts'
-import { findLines, findSeq, type LineBatch, readVerified, type SeqPlace } from './session-reader.ts'
+import {
+  findLines,
+  findSeq,
+  type LineBatch,
+  type ParseSpan,
+  parseLines,
+  parseStored,
+  readVerified,
+  type SeqPlace,
+} from './session-reader.ts'
 import { openSessionWriter, storageError, type WriterOptions, type WriteState } from './session-writer.ts'
-import { isKnown, type StoredEvent, storedEvent } from './stored-event.ts'
+import { isKnown, type StoredEvent } from './stored-event.ts'
 import { emptyTail, findTail, type Tail } from './tail.ts'
 
 export type SessionFileOptions = WriterOptions & {
@@ -30,6 +39,8 @@ export type SessionFile = {
   append(events: DurableEvent[]): Promise<number>
   read(options: { after: number; limit: number }): AsyncGenerator<StoredEvent[]>
   readLines(from: SeqPlace): AsyncGenerator<LineBatch>
+  /** The same for who does not need everything that the lines hold. */
+  readAs<Batch extends { seq: number | undefined }>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch>
   readActive(): Promise<DurableEvent[]>
   /** Whether there is such an event. Only lines that hold the text are looked at, so this is as quick as reading. */
   holds(text: string, accept: (event: DurableEvent) => boolean): Promise<boolean>
@@ -111,20 +122,25 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     await withFile('read', async (file) => {
       const start = await findActiveStart(file, found)
       for (const kept of start.keeps) carryEvent(carry, await readKept(file, kept), kept)
-      for await (const { lines, starts } of verified(file, start, found.size))
+      for await (const { lines, starts } of verified(file, parseLines, start, found.size))
         for (const [index, { seq, event }] of lines.entries())
           if (event) carryEvent(carry, event, [seq, starts[index] as number])
     })
     return { tail: found, carry }
   }
 
-  function verified(file: OpenFile, from: SeqPlace, to: number): AsyncGenerator<LineBatch> {
-    return quarantined(readVerified(file, path, checker, { seq: from.seq, offset: from.offset, to }))
+  function verified<Batch extends { seq: number | undefined }>(
+    file: OpenFile,
+    parse: ParseSpan<Batch>,
+    { seq, offset }: SeqPlace,
+    to: number,
+  ): AsyncGenerator<Batch> {
+    return quarantined(readVerified(file, path, { checker, parse }, { seq, offset, to }))
   }
 
   async function readKept(file: OpenFile, [seq, offset]: Kept): Promise<DurableEvent> {
     const { size } = await tail()
-    for await (const { lines } of verified(file, { seq, offset }, size)) if (lines[0]) return lines[0].event
+    for await (const { lines } of verified(file, parseLines, { seq, offset }, size)) if (lines[0]) return lines[0].event
     throw corrupt({ kind: 'missing', file: path, line: seq + 1, message: `event ${seq} is still needed and missing` })
   }
 
@@ -139,12 +155,15 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     }
   }
 
-  async function* readLines(from: SeqPlace): AsyncGenerator<LineBatch> {
+  async function* readAs<Batch extends { seq: number | undefined }>(
+    parse: ParseSpan<Batch>,
+    from: SeqPlace,
+  ): AsyncGenerator<Batch> {
     const size = await readableSize()
     if (from.offset >= size) return
     const file = await fileSystem.open(path, 'read').catch(unopened)
     try {
-      yield* verified(file, from, size)
+      yield* verified(file, parse, from, size)
     } finally {
       await file.close()
     }
@@ -155,10 +174,10 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     if (size === 0 || limit <= 0) return
     const from = after <= 0 ? { seq: 0, offset: 0 } : await withFile('read', (file) => findSeq(file, size, after + 1))
     let left = limit
-    for await (const { lines } of readLines(from)) {
-      const events = (lines[0]?.seq === 0 ? lines.slice(1) : lines).slice(0, left).map(storedEvent)
-      left -= events.length
-      if (events.length > 0) yield events
+    for await (const { events } of readAs(parseStored, from)) {
+      const wanted = events.length > left ? events.slice(0, left) : events
+      left -= wanted.length
+      if (wanted.length > 0) yield wanted
       if (left === 0) return
     }
   }
@@ -169,13 +188,13 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     return withFile('read', async (file) => {
       const start = await findActiveStart(file, found)
       const events = await Promise.all(start.keeps.map((kept) => readKept(file, kept)))
-      for await (const { lines } of verified(file, start, found.size))
+      for await (const { lines } of verified(file, parseLines, start, found.size))
         for (const { event } of lines) if (event && isKnown(event)) events.push(event)
       return events
     })
   }
 
-  async function* quarantined(batches: AsyncGenerator<LineBatch>): AsyncGenerator<LineBatch> {
+  async function* quarantined<Batch>(batches: AsyncGenerator<Batch>): AsyncGenerator<Batch> {
     try {
       yield* batches
     } catch (error) {
@@ -215,7 +234,8 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
       return writer.append(events)
     },
     read,
-    readLines,
+    readLines: (from) => readAs(parseLines, from),
+    readAs,
     readActive,
     async holds(text, accept) {
       const { size } = await tail()
@@ -228,7 +248,8 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     },
     async readAt({ seq, offset, length }) {
       return withFile('read', async (file) => {
-        for await (const { lines } of verified(file, { seq, offset }, offset + length + 1)) return lines[0]?.event
+        for await (const { lines } of verified(file, parseLines, { seq, offset }, offset + length + 1))
+          return lines[0]?.event
         return undefined
       })
     },

@@ -2,15 +2,16 @@ import type { DurableEvent } from '@matrix/protocol'
 import type { Clock } from './clock.ts'
 import { type Cost, type CostFilter, type CostKey, readCosts } from './cost.ts'
 import { type Damage, findDamage } from './damage.ts'
+import { type HeadBatch, parseHeads } from './event-head.ts'
 import { hasErrorCode } from './file-system.ts'
-import { openIndexDatabase, removeIndexDatabase } from './index-database.ts'
+import { openIndexDatabase, removeDatabase } from './index-database.ts'
 import { type IndexTables, openIndexTables, type SessionRow } from './index-tables.ts'
 import type { JsonlEventStore } from './jsonl-event-store.ts'
-import type { Header } from './line.ts'
 import type { ResumeState } from './resume-state.ts'
 import { type EventPlace, type SearchFilter, type SearchResult, search } from './search.ts'
 import type { LineBatch } from './session-reader.ts'
 import type { Database } from './sqlite.ts'
+import { openWordFeed } from './word-feed.ts'
 
 /** What the index knows of a session without opening its file. */
 export type SessionSummary = {
@@ -32,7 +33,7 @@ export type SessionIndex = {
   sessions(): SessionSummary[]
   findSession(sessionId: string): SessionSummary | undefined
   costs(by: CostKey[], filter?: CostFilter): Cost[]
-  /** Newest first. `complete` is false while older sessions are still being read in. */
+  /** What was read in last comes first. While sessions are still being read in, `complete` and `progress` say so. */
   search(text: string, filter?: SearchFilter): Promise<SearchResult>
   /** Waits until everything that was stored by now is known and can be searched. */
   catchUp(): Promise<void>
@@ -50,6 +51,8 @@ export type IndexOptions = {
   sizeOf(sessionId: string): Promise<number | undefined>
   archives: {
     list(): Promise<string[]>
+    sessionOf(archive: string): Promise<string>
+    readHeads(archive: string): AsyncIterable<HeadBatch>
     readLines(archive: string): AsyncIterable<LineBatch>
     readEvents(archive: string, seqs: Set<number>): Promise<Map<number, DurableEvent>>
   }
@@ -60,37 +63,39 @@ export type IndexOptions = {
 // Late enough that a burst of appends is over, soon enough that nobody notices.
 const LATE_MS = 300
 const AGAIN_MS = 5000
-const SLICE_EVENTS = 32
-const COMMIT_EVENTS = 16_384
 
 /** Opens the index of a store, compares it with the files and brings it up to date. Searching follows in the background. */
 export async function openSessionIndex(
-  file: string,
+  files: { index: string; words: string },
   store: JsonlEventStore,
   options: IndexOptions,
 ): Promise<SessionIndex> {
   const { clock, sizeOf, archives, onProgress = () => undefined } = options
-  const dirty = new Set<string>()
+  // What was appended, and what a search does not know yet though the summary does.
+  const grown = new Set<string>()
+  const unsearched = new Set<string>()
   let database: Database
   let tables: IndexTables
   let working: Promise<void> | undefined
   let cancelTimer: (() => void) | undefined
-  let grown = false
-  let uncommitted = 0
-  let hurried = false
+  let aligned = false
   let closed = false
-  let goOn: () => void = () => undefined
+
+  const words = openWordFeed(files.words, {
+    readLines: ({ name, archive }, from) =>
+      archive ? archives.readLines(archive) : store.session(name).readLines(from),
+    sumBefore: ({ name }, offset) => store.session(name).sumBefore(offset),
+  })
 
   await load()
   const unsubscribe = store.subscribe(({ sessionId }) => {
-    grown = true
-    dirty.add(sessionId)
+    grown.add(sessionId)
     schedule()
   })
   schedule()
 
   async function load(): Promise<void> {
-    database = await openIndexDatabase(file)
+    database = await openIndexDatabase(files.index)
     tables = openIndexTables(database)
     await compare()
   }
@@ -116,16 +121,12 @@ export async function openSessionIndex(
     for (const archive of archived) if (!known.has(archive)) await readInArchive(archive)
     const present = new Set([...names, ...archived])
     for (const { name } of known.values()) if (!present.has(name)) tables.forget(name)
-    for (const row of tables.rows()) if (row.searched < row.size) dirty.add(row.name)
+    aligned = false
   }
 
   async function readInArchive(archive: string): Promise<void> {
-    let row: SessionRow | undefined
-    for await (const batch of archives.readLines(archive)) {
-      const header = batch.lines[0] as unknown as Partial<Header>
-      row ??= tables.ensure(archive, { sessionId: header.sessionId ?? archive, archive })
-      row = tables.addLines(row, batch)
-    }
+    let row = tables.ensure(archive, { sessionId: await archives.sessionOf(archive), archive })
+    for await (const batch of archives.readHeads(archive)) row = tables.addHeads(row, batch)
   }
 
   async function readIn(name: string): Promise<void> {
@@ -137,13 +138,13 @@ export async function openSessionIndex(
       if (size < row.size && !options.relaxed) throw session.quarantine(shortened(session.path, seq, row.seq))
       if (size < row.size || (row.size > 0 && (await session.sumBefore(row.size)) !== row.sum)) {
         // Not the file that was read before: somebody restored or replaced it.
-        tables.forget(name)
+        forget(name)
         row = tables.ensure(name)
       }
-      for await (const batch of session.readLines({ seq: row.seq + 1, offset: row.size }))
-        row = tables.addLines(row, batch)
+      for await (const batch of session.readAs(parseHeads, { seq: row.seq + 1, offset: row.size }))
+        row = tables.addHeads(row, batch)
       // What was wrong with it has been put right.
-      if (row.damage) tables.addLines(row, { lines: [], starts: [], end: row.size })
+      if (row.damage) tables.addHeads(row, { events: [], seq: undefined, sum: undefined, end: row.size })
     } catch (error) {
       const damage = findDamage(error)
       if (!damage) throw error
@@ -151,46 +152,8 @@ export async function openSessionIndex(
     }
   }
 
-  /** The slow half: words. In small steps, so that appends and requests come first. */
-  async function readText(name: string): Promise<void> {
-    let row = tables.find(name)
-    if (!row || row.damage || row.searched >= row.size) return
-    for await (const batch of unsearched(row)) {
-      for (let at = 0; at < batch.lines.length; at += SLICE_EVENTS) {
-        if (closed) return
-        tables.begin()
-        row = tables.addText(row, batch, { from: at, to: Math.min(at + SLICE_EVENTS, batch.lines.length) })
-        uncommitted += SLICE_EVENTS
-        if (uncommitted > COMMIT_EVENTS) commit()
-        await breathe()
-      }
-    }
-  }
-
-  function unsearched({ name, archive, searched_seq, searched }: SessionRow): AsyncIterable<LineBatch> {
-    return archive
-      ? archives.readLines(archive)
-      : store.session(name).readLines({ seq: searched_seq + 1, offset: searched })
-  }
-
-  function commit(): void {
-    tables.commit()
-    uncommitted = 0
-  }
-
-  async function breathe(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
-    if (!grown || hurried || closed) return
-    grown = false
-    // The clock does not keep a program alive, so whoever closes the index must not have to wait for it.
-    await new Promise<void>((resolve) => {
-      goOn = resolve
-      clock.after(10, resolve)
-    })
-  }
-
   function schedule(delayMs = LATE_MS): void {
-    if (cancelTimer || working || closed || dirty.size === 0) return
+    if (cancelTimer || working || closed || isComplete()) return
     cancelTimer = clock.after(delayMs, () => {
       cancelTimer = undefined
       work().then(
@@ -198,6 +161,10 @@ export async function openSessionIndex(
         () => schedule(AGAIN_MS),
       )
     })
+  }
+
+  function isComplete(): boolean {
+    return aligned && grown.size === 0 && unsearched.size === 0 && !working
   }
 
   function work(): Promise<void> {
@@ -210,28 +177,67 @@ export async function openSessionIndex(
   }
 
   async function drain(): Promise<void> {
+    if (!aligned) await align()
     let done = 0
-    for (const name of dirty) {
-      if (closed) return
-      dirty.delete(name)
-      await (tables.find(name)?.archive ? Promise.resolve() : readIn(name))
-        .then(() => readText(name))
-        .catch((error) => {
-          dirty.add(name)
-          throw error
-        })
+    let freshAt = Number.NEGATIVE_INFINITY
+    while (!closed && grown.size + unsearched.size > 0) {
+      // What happens now comes first, but not so often that nothing else gets its turn.
+      if (unsearched.size === 0 || clock.now() - freshAt >= LATE_MS) {
+        await eachOf(grown, [...grown], readNew)
+        freshAt = clock.now()
+      }
+      await eachOf(unsearched, [...unsearched].slice(0, 1), readWords)
       done += 1
-      onProgress({ phase: 'search', done, total: done + dirty.size })
+      onProgress({ phase: 'search', done, total: done + unsearched.size })
     }
-    commit()
+    await words.commit()
+  }
+
+  async function align(): Promise<void> {
+    const rows = tables.rows()
+    await words.align(rows)
+    // Oldest first: a search shows first what was read in last.
+    const behind = rows.filter(words.lacks).sort((a, b) => ((a.last_at ?? '') < (b.last_at ?? '') ? -1 : 1))
+    for (const { name } of behind) unsearched.add(name)
+    aligned = true
+  }
+
+  /** Takes names out of a set and works on them; those that fail go back. */
+  async function eachOf(set: Set<string>, names: string[], act: (name: string) => Promise<void>): Promise<void> {
+    for (const name of names) {
+      if (closed) return
+      set.delete(name)
+      await act(name).catch((error) => {
+        set.add(name)
+        throw error
+      })
+    }
+  }
+
+  async function readNew(name: string): Promise<void> {
+    if (!tables.find(name)?.archive) await readIn(name)
+    await readWords(name)
+    unsearched.delete(name)
+  }
+
+  async function readWords(name: string): Promise<void> {
+    const row = tables.find(name)
+    if (row && words.lacks(row)) await words.read(row)
+  }
+
+  function forget(name: string): void {
+    tables.forget(name)
+    words.forget(name)
   }
 
   // The sessions are safe whatever happens here. A damaged index is made anew; a full disk is waited out.
   async function recover(error: unknown): Promise<void> {
     if (closed) return
-    if (!hasErrorCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CORRUPT_VTAB')) throw error
+    // The words may have been taken back to what is on the disk.
+    aligned = false
+    if (!hasErrorCode(error, 'SQLITE_CORRUPT', 'SQLITE_NOTADB')) throw error
     database.close()
-    await removeIndexDatabase(file)
+    await removeDatabase(files.index)
     await load()
   }
 
@@ -251,6 +257,11 @@ export async function openSessionIndex(
     )
   }
 
+  function origin(name: string): { sessionId: string; archive: string | null } | undefined {
+    const row = tables.find(name)
+    return row && { sessionId: row.session_id, archive: row.archive }
+  }
+
   return {
     sessions: () => tables.rows().map(summary),
     findSession(sessionId) {
@@ -259,30 +270,34 @@ export async function openSessionIndex(
     },
     costs: (by, filter) => readCosts(database, by, filter),
     async search(text, filter = {}) {
-      return { ...(await search(database, text, filter, fetch)), complete: dirty.size === 0 && !working }
+      const found = await search({ find: words.find, origin, fetch }, text, filter)
+      const complete = isComplete()
+      const total = tables.totalSize()
+      return { ...found, complete, progress: { done: complete ? total : Math.min(words.searched(), total), total } }
     },
     async catchUp() {
-      hurried = true
-      try {
-        do await work()
-        while (dirty.size > 0)
-      } finally {
-        hurried = false
-      }
+      do await work()
+      while (!closed && !isComplete())
     },
     notice(sessionId) {
-      dirty.add(sessionId)
+      grown.add(sessionId)
       schedule()
     },
-    setArchive: (sessionId, archive) => tables.setArchive(sessionId, archive),
-    clearArchive: (sessionId, archive) => tables.clearArchive(sessionId, archive),
-    forget: (sessionId) => tables.forget(sessionId),
+    setArchive(sessionId, archive) {
+      tables.setArchive(sessionId, archive)
+      words.rename(sessionId, archive)
+    },
+    clearArchive(sessionId, archive) {
+      tables.clearArchive(sessionId, archive)
+      words.rename(archive, sessionId)
+    },
+    forget,
     async close() {
       closed = true
       unsubscribe()
       cancelTimer?.()
-      goOn()
       await working?.catch(() => undefined)
+      await words.close()
       database.close()
     },
   }

@@ -1,40 +1,61 @@
 import { isAscii } from 'node:buffer'
-import type { ChainChecker } from './chain.ts'
+import type { ChainChecker, ChainVerdict } from './chain.ts'
 import { corrupt, describeDamage } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { type Line, parseLine, statedSeq } from './line.ts'
 import { type FileSpan, readBytes, readSpans } from './span.ts'
+import { type StoredEvent, storedEvent } from './stored-event.ts'
 
 /** A line by its seq and by where it starts. */
 export type SeqPlace = { seq: number; offset: number }
 
-/** Lines in order, where in the file each one starts, and where the last one ends. */
-export type LineBatch = { lines: Line[]; starts: number[]; end: number }
+/** Lines in order, where in the file each one starts, and the seq and the end of the last one. */
+export type LineBatch = { lines: Line[]; starts: number[]; seq: number | undefined; end: number }
+
+/** Turns whole lines into data, up to the first that is not JSON; the chain check says what is wrong with that one. */
+export type ParseSpan<Batch> = (span: FileSpan) => Batch
+
+/** What holds of a span, and where it stops holding. */
+type Checked<Batch> = { batch: Batch | undefined; bad: SeqPlace | undefined }
 
 /** Reads to `to`, checking every line; what is given out holds. Damage throws, after everything before it was given out. */
-export async function* readVerified(
+export async function* readVerified<Batch extends { seq: number | undefined }>(
   file: OpenFile,
   path: string,
-  checker: ChainChecker,
+  { checker, parse }: { checker: ChainChecker; parse: ParseSpan<Batch> },
   { seq: firstSeq, offset, to }: SeqPlace & { to: number },
-): AsyncGenerator<LineBatch> {
-  let seq = firstSeq
-  for await (const span of readSpans(file, { from: offset, to })) {
-    const checking = checker.check({ ...span, seq })
-    const batch = parseLines(span)
-    const { lines, badAt } = await checking
-    if (badAt !== undefined) {
-      if (lines > 0) yield { ...headOf(batch, lines), end: span.offset + badAt - span.start }
-      throw corrupt(await describeDamage(file, path, seq + lines, { from: span.offset + badAt - span.start, to }))
-    }
-    seq += lines
-    yield batch
+): AsyncGenerator<Batch> {
+  async function* settle(checked: Promise<Checked<Batch>>): AsyncGenerator<Batch> {
+    const { batch, bad } = await checked
+    if (batch) yield batch
+    if (bad) throw corrupt(await describeDamage(file, path, bad.seq, { from: bad.offset, to }))
   }
+
+  let seq = firstSeq
+  let waiting: Promise<Checked<Batch>> | undefined
+  for await (const span of readSpans(file, { from: offset, to }, () => waiting)) {
+    // While one span is checked, the next is parsed already: neither thread waits for the other.
+    const before = waiting
+    const verdict = checker.check({ ...span, seq })
+    const batch = parse(span)
+    waiting = verdict.then(holding(batch, { span, seq, parse }))
+    // Heard when its turn comes; a reader that stops early never asks.
+    waiting.catch(() => undefined)
+    if (before) yield* settle(before)
+    seq = (batch.seq ?? seq) + 1
+  }
+  if (waiting) yield* settle(waiting)
 }
 
-/** The first lines of a batch. */
-function headOf({ lines, starts }: LineBatch, count: number): Omit<LineBatch, 'end'> {
-  return { lines: lines.slice(0, count), starts: starts.slice(0, count) }
+function holding<Batch>(
+  batch: Batch,
+  { span, seq, parse }: { span: FileSpan; seq: number; parse: ParseSpan<Batch> },
+): (verdict: ChainVerdict) => Checked<Batch> {
+  return ({ lines, badAt }) => {
+    if (badAt === undefined) return { batch, bad: undefined }
+    const bad = { seq: seq + lines, offset: span.offset + badAt - span.start }
+    return { batch: lines > 0 ? parse({ ...span, end: badAt }) : undefined, bad }
+  }
 }
 
 /** Finds the line with this seq by halving the file: the seq is the first thing in every line. */
@@ -88,19 +109,36 @@ async function scanToSeq(file: OpenFile, low: SeqPlace, to: number, wanted: numb
   return { seq: wanted, offset: to }
 }
 
-/** Parses the lines of a span up to the first that is not JSON; the chain check says what is wrong with that one. */
-export function parseLines({ bytes, start, end, offset }: FileSpan): LineBatch {
-  const batch: LineBatch = { lines: [], starts: [], end: offset + end - start }
-  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
-  const ascii = isAscii(bytes.subarray(start, end))
-  let at = start
-  while (at < end) {
-    const newline = bytes.indexOf(10, at)
-    const line = parseLine(ascii ? bytes.toString('latin1', at, newline) : bytes.toString('utf8', at, newline))
-    if (!line) break
+/** Everything in the lines of a span. */
+export function parseLines(span: FileSpan): LineBatch {
+  const batch: LineBatch = { lines: [], starts: [], seq: undefined, end: span.offset + span.end - span.start }
+  eachLine(span, (line, start) => {
     batch.lines.push(line)
-    batch.starts.push(offset + at - start)
+    batch.starts.push(start)
+    batch.seq = line.seq
+  })
+  return batch
+}
+
+/** The events of the lines of a span; the first line of a file has none. */
+export function parseStored(span: FileSpan): { events: StoredEvent[]; seq: number | undefined } {
+  const batch: ReturnType<typeof parseStored> = { events: [], seq: undefined }
+  eachLine(span, (line) => {
+    if (line.seq > 0) batch.events.push(storedEvent(line))
+    batch.seq = line.seq
+  })
+  return batch
+}
+
+function eachLine({ bytes, start, end, offset }: FileSpan, take: (line: Line, start: number) => void): void {
+  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
+  const encoding = isAscii(bytes.subarray(start, end)) ? 'latin1' : 'utf8'
+  for (let at = start; at < end; ) {
+    const newline = bytes.indexOf(10, at)
+    const line = parseLine(bytes.toString(encoding, at, newline))
+    // Not checked yet, so it may be anything; the header alone has no event.
+    if (!line || (!line.event && line.seq !== 0)) return
+    take(line, offset + at - start)
     at = newline + 1
   }
-  return batch
 }

@@ -56,6 +56,7 @@ export function openSessionWriter(
   let file: OpenFile | undefined
   let cutBackTo: number | undefined
   let cancelSync: (() => void) | undefined
+  let syncing: Promise<void> | undefined
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
@@ -146,11 +147,17 @@ export function openSessionWriter(
   function syncLater(target: OpenFile): void {
     cancelSync ??= clock.after(RELAXED_SYNC_MS, () => {
       cancelSync = undefined
-      target
-        .sync()
-        .then(() => fileSystem.syncDirectory(directory))
-        .catch(fatal)
+      syncing = syncRelaxed(target)
     })
+  }
+
+  async function syncRelaxed(target: OpenFile): Promise<void> {
+    try {
+      await target.sync()
+      await fileSystem.syncDirectory(directory)
+    } catch (error) {
+      fatal(error)
+    }
   }
 
   function fatal(error: unknown): MatrixError {
@@ -189,6 +196,8 @@ export function openSessionWriter(
         await file?.sync().catch((error) => Promise.reject(fatal(error)))
         await fileSystem.syncDirectory(directory)
       }
+      // A sync that finds its file closed would be taken for a failed disk.
+      await syncing
       await file?.close()
       file = undefined
       state = undefined

@@ -5,13 +5,20 @@ import { SUM_CONTEXT } from './line.ts'
 
 export type Range = { from: number; to: number }
 
-/** Whole lines of a file, and where in the file they begin. Good until the next one is asked for. */
+/** Whole lines of a file, and where in the file they begin. Good until the next but one is asked for. */
 export type FileSpan = Omit<Span, 'seq'> & { offset: number }
 
 const CHUNK = 1024 * 1024
 
-/** Reads a range that starts and ends at line boundaries, a chunk at a time; the next chunk loads while one is used. */
-export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGenerator<FileSpan> {
+/**
+ * Reads a range that starts and ends at line boundaries, a chunk at a time; the next chunk loads while one is used. Its
+ * memory goes to the next reader when nobody looks at it any more, which `lookedAt` waits for.
+ */
+export async function* readSpans(
+  file: OpenFile,
+  { from, to }: Range,
+  lookedAt: () => Promise<unknown> | undefined = () => undefined,
+): AsyncGenerator<FileSpan> {
   const position = Math.max(0, from - SUM_CONTEXT)
   const pool = takeBuffers(to - position)
   let current = await fill(file, { bytes: pool.next(), position, length: 0, start: from - position }, to)
@@ -34,6 +41,7 @@ export async function* readSpans(file: OpenFile, { from, to }: Range): AsyncGene
   } finally {
     // A reader that stops early must not hand a buffer back while a read still fills it.
     await loading?.catch(() => undefined)
+    await lookedAt()?.catch(() => undefined)
     pool.release()
   }
 }
@@ -83,17 +91,18 @@ const idle: Bytes[] = []
 
 function takeBuffers(size: number): { next(): Bytes; release(): void } {
   // One buffer holds all of it, so there is nothing to alternate with.
-  if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafeSlow(size), release: () => undefined }
-  const pair: Bytes[] = []
+  if (size < CHUNK / 8) return { next: () => Buffer.allocUnsafe(size), release: () => undefined }
+  // One that is being filled, one that is parsed, and one before it that is still being checked.
+  const rota: Bytes[] = []
   let taken = 0
   return {
     next() {
       taken += 1
-      pair[taken % 2] ??= idle.pop() ?? alloc(CHUNK)
-      return pair[taken % 2] as Bytes
+      rota[taken % 3] ??= idle.pop() ?? alloc(CHUNK)
+      return rota[taken % 3] as Bytes
     },
     release() {
-      if (idle.length < 8) idle.push(...pair.filter(Boolean))
+      if (idle.length < 9) idle.push(...rota.filter(Boolean))
     },
   }
 }

@@ -38,6 +38,55 @@ test('JSON of no known format, and what is not JSON, are findings', async () => 
   }
 })
 
+const token = `ghp_${'a1'.repeat(18)}`
+const kinds = {
+  matrix: { schema_version: 1, agent: 'matrix://agent/a', allowed_side_effects: [], servers: [] },
+  lock: { lock_version: 1 },
+  'agent-format': { name: 'a', tools: [], allowedTools: [] },
+  gpars: { id: 'org:a/agent:b', required_mcp_servers: [] },
+}
+
+test.each(Object.entries(kinds))(
+  'in a document of the kind %s no credential is passed over or repeated',
+  async (kind, document) => {
+    const places = [
+      { description: `Uses ${token} to log in` },
+      { unknown: { deep: [token] } },
+      { [token]: 'x' },
+      { nested: { [token]: { x: '$env:' } } },
+    ]
+    for (const place of places) {
+      const { format, findings } = await verifyDocument(Buffer.from(JSON.stringify({ ...document, ...place })))
+      expect([format, findings.some(({ rule }) => rule === 'MX008')]).toEqual([kind, true])
+      expect(JSON.stringify(findings)).not.toContain(token)
+    }
+  },
+)
+
+test('a credential that is twice the name of a field is not repeated', async () => {
+  const { findings } = await verifyDocument(Buffer.from(`{"name": "a", "${token}": 1, "${token}": 2}`))
+
+  expect(findings).toMatchObject([{ rule: 'MX022', pointer: '/…' }])
+  expect(JSON.stringify(findings)).not.toContain(token)
+})
+
+test('variables that are not set are found in the spellings of the Agent Format', async () => {
+  const server = {
+    command: 'node',
+    args: ['server.js', '${env:FIRST}'],
+    env: { A: '${SECOND}', B: '$env:THIRD', C: '${env:HERE}', D: '${OWN:-value}' },
+  }
+  const agent = { name: 'a', tools: [], allowedTools: [], mcpServers: { notes: server } }
+  const environment = (name: string) => name === 'HERE'
+  const { findings } = await verifyDocument(Buffer.from(JSON.stringify(agent)), { environment })
+
+  expect(findings.map(({ rule, message, pointer }) => [rule, message, pointer])).toEqual([
+    ['MX009', 'The environment variable FIRST is not set.', '/mcpServers/notes/args/1'],
+    ['MX009', 'The environment variable SECOND is not set.', '/mcpServers/notes/env/A'],
+    ['MX009', 'The environment variable THIRD is not set.', '/mcpServers/notes/env/B'],
+  ])
+})
+
 test('no mutation of any document makes anything but a report or a MatrixError', async () => {
   expect(files.length).toBeGreaterThan(20)
   await fc.assert(

@@ -41,8 +41,8 @@ type Checker = (value: unknown, environment?: EnvironmentLookup) => Problem[] | 
 // What runs is checked at once; the other formats bring code that most checks never need.
 const checkers: Record<Format, Checker> = {
   matrix: (value, environment) => checkManifest(value, environment).problems,
-  'agent-format': async (value) =>
-    (await import('./agent-format/agent-format-check.ts')).checkAgentFormat(value).problems,
+  'agent-format': async (value, environment) =>
+    (await import('./agent-format/agent-format-check.ts')).checkAgentFormat(value, environment).problems,
   gpars: async (value) => (await import('./gpars/gpars-check.ts')).checkGpars(value).problems,
   lock: async (value, environment) => (await import('./lock/lock-check.ts')).checkLock(value, environment).problems,
   'mcp-client': importOnly('an MCP client’s settings'),

@@ -117,16 +117,23 @@ function resultText(content: unknown, path: string): string {
 function checkMessages(messages: Message[]): void {
   if (messages.length === 0) throw new Violation('messages: at least one message is required')
   for (const message of messages) checkContent(message)
-  checkUnique(
-    messages.flatMap(({ blocks }) => idsOf(blocks, 'tool_use', 'id')),
-    () => new Violation('messages: `tool_use` ids must be unique'),
-  )
+  checkCallIds(messages)
   for (const [index, message] of messages.entries()) checkPairing(message, messages[index - 1], messages[index + 1])
   checkDuplicates(messages)
   if (messages.at(-1)?.role === 'assistant')
     throw new Violation(
       'This model does not support assistant message prefill. The conversation must end with a user message.',
     )
+}
+
+function checkCallIds(messages: Message[]): void {
+  const seen = new Set<unknown>()
+  for (const { blocks, path } of messages)
+    for (const [index, { type, id }] of blocks.entries()) {
+      if (type === 'tool_use' && seen.has(id))
+        throw new Violation(`${path}.content.${index}: \`tool_use\` ids must be unique`)
+      if (type === 'tool_use') seen.add(id)
+    }
 }
 
 function checkContent({ role, blocks, path }: Message): void {

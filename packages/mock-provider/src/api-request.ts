@@ -34,9 +34,14 @@ export class Violation extends Error {
   override readonly name = 'Violation'
   readonly status: number
   readonly type: string
+  /** Which part of the request OpenAI would name, and its code for what is wrong. */
+  readonly param: string | null
+  readonly code: string | null
 
-  constructor(message: string, options: { status?: number; type?: string } = {}) {
+  constructor(message: string, options: { status?: number; type?: string; param?: string; code?: string } = {}) {
     super(message)
+    this.param = options.param ?? null
+    this.code = options.code ?? null
     this.status = options.status ?? 400
     this.type = options.type ?? 'invalid_request_error'
   }

@@ -175,7 +175,11 @@ test.each([
     'unexpected `tool_use_id` found in `tool_result` blocks: t1',
   ],
   ['a result twice', [user('a'), calls('t1'), results('t1', 't1')], 'Found multiple `tool_result` blocks with id: t1'],
-  ['a call id twice', [user('a'), calls('t1', 't1'), results('t1')], '`tool_use` ids must be unique'],
+  [
+    'a call id twice',
+    [user('a'), calls('t1', 't1'), results('t1')],
+    'messages.1.content.1: `tool_use` ids must be unique',
+  ],
   ['a trailing assistant turn', [user('a'), assistant('b')], 'The conversation must end with a user message'],
   ['an empty text', [user('')], 'text content blocks must be non-empty'],
   ['no message', [], 'at least one message is required'],

@@ -23,8 +23,8 @@ export const openaiChat: Dialect = {
   errorEvent: (type, message) => data({ error: { message, type, param: null, code: null } }),
 }
 
-export function openaiError({ message, type }: Violation): object {
-  return { error: { message, type, param: null, code: null } }
+export function openaiError({ message, type, param, code }: Violation): object {
+  return { error: { message, type, param, code } }
 }
 
 /** How both OpenAI APIs describe a picture or a text inside a message. */
@@ -125,11 +125,12 @@ function readCall(call: Json, path: string): Block {
 function checkPairing(messages: Json[]): void {
   let open: string[] = []
   const all: string[] = []
-  for (const message of messages) {
+  for (const [index, message] of messages.entries()) {
     if (message.role === 'tool') {
       if (!open.includes(String(message.tool_call_id)))
         throw new Violation(
           "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+          { param: `messages.[${index}].role` },
         )
       open = open.filter((id) => id !== message.tool_call_id)
       continue
@@ -145,6 +146,7 @@ function checkPairing(messages: Json[]): void {
 function unanswered(ids: string[]): Violation {
   return new Violation(
     `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${ids.join(', ')}`,
+    { param: 'messages' },
   )
 }
 
@@ -168,7 +170,11 @@ export function checkFunction(definition: Json, path: string): void {
     )
   checkToolSchema(
     definition.parameters,
-    (what) => new Violation(`Invalid schema for function '${name}': schema ${what}.`),
+    (what) =>
+      new Violation(`Invalid schema for function '${name}': schema ${what}.`, {
+        param: `${path}.parameters`,
+        code: 'invalid_function_parameters',
+      }),
   )
 }
 

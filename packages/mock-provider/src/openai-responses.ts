@@ -101,22 +101,24 @@ function checkItems(items: Json[]): void {
     if (item.type === 'reasoning') checkReasoning(item, items[index + 1])
     if (item.type !== 'function_call_output') continue
     const id = String(item.call_id)
-    if (!calls.has(id)) throw new Violation(`No tool call found for function call output with call_id ${id}.`)
-    if (answered.has(id)) throw new Violation(`Duplicate function call output with call_id ${id}.`)
+    if (!calls.has(id)) throw refused(`No tool call found for function call output with call_id ${id}.`)
+    if (answered.has(id)) throw refused(`Duplicate function_call_output for call_id ${id}.`)
     answered.add(id)
   }
-  for (const id of calls) if (!answered.has(id)) throw new Violation(`No tool output found for function call ${id}.`)
+  for (const id of calls) if (!answered.has(id)) throw refused(`No tool output found for function call ${id}.`)
   checkUnique(
     items.flatMap((item) => (typeof item.id === 'string' ? [item.id] : [])),
-    (id) => new Violation(`Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`),
+    (id) => refused(`Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`),
   )
+}
+
+function refused(message: string): Violation {
+  return new Violation(message, { param: 'input' })
 }
 
 function checkReasoning(item: Json, next: Json | undefined): void {
   if (!next || next.role === 'user' || next.type === 'function_call_output')
-    throw new Violation(
-      `Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`,
-    )
+    throw refused(`Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`)
   if (typeof item.encrypted_content !== 'string')
     throw new Violation(
       `Item with id '${String(item.id)}' not found. Items are not persisted when \`store\` is set to false.`,

@@ -54,8 +54,16 @@ test.each([
     { turns: [{ text: '<summary></summary>' }, { fresh: true, text: 'On.' }] },
     'conversations.0.turns.1: is fresh, but the turn before it has no {{place}}',
   ],
-])('a stateless playbook cannot have %s', (_, conversation, words) => {
-  const playbook = JSON.stringify({ stateless: true, conversations: [conversation] })
+  [
+    'two conversations of one name',
+    [
+      { name: 'a', turns: [] },
+      { name: 'a', turns: [] },
+    ],
+    'conversations.1.name: "a" is the name of another one',
+  ],
+])('a stateless playbook cannot have %s', (_, conversations, words) => {
+  const playbook = JSON.stringify({ stateless: true, conversations: [conversations].flat() })
 
   expect(() => parsePlaybook(playbook)).toThrow(words)
 })

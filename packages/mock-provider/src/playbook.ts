@@ -166,8 +166,10 @@ const PlaybookFields = z.strictObject({
 
 /** A whole story: every agent's conversation. */
 export const Playbook = PlaybookFields.superRefine((playbook, context) => {
-  for (const { path, message } of playbook.stateless ? findForgotten(playbook) : findStateless(playbook))
-    context.addIssue({ code: 'custom', path, message })
+  const findings = playbook.stateless
+    ? [...findForgotten(playbook), ...findNamesakes(playbook)]
+    : findStateless(playbook)
+  for (const { path, message } of findings) context.addIssue({ code: 'custom', path, message })
 })
 export type Playbook = z.infer<typeof PlaybookFields>
 
@@ -197,6 +199,16 @@ function findForgotten({ conversations }: Playbook): Finding[] {
         ? [{ path, message: 'is fresh, but the turn before it has no {{place}} in its summary to go on from' }]
         : []
     }),
+  )
+}
+
+/** A summary names the conversation that goes on after it. */
+function findNamesakes({ conversations }: Playbook): Finding[] {
+  const names = conversations.map(({ name }) => name)
+  return names.flatMap((name, index) =>
+    name !== undefined && names.indexOf(name) < index
+      ? [{ path: ['conversations', index, 'name'], message: `${JSON.stringify(name)} is the name of another one` }]
+      : [],
   )
 }
 

@@ -121,6 +121,18 @@ test('calls that were interrupted are made again with the same arguments, and on
   mock.verify()
 })
 
+test('faults of an aside hit one request each, like those of a turn', async () => {
+  mock = await openMockProvider({
+    playbook: stateless({
+      asides: [{ when: 'Hi', text: 'Hello.', faults: [{ kind: 'status', status: 529 }] }],
+      turns: [],
+    }),
+  })
+
+  await expect(ask([user('Hi')])).rejects.toMatchObject({ status: 529 })
+  expect(textOf(await ask([user('Hi')]))).toBe('Hello.')
+})
+
 test('an agent that inherited a history plays its own conversation from where its own begins', async () => {
   mock = await openMockProvider({
     playbook: stateless(

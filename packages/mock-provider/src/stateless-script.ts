@@ -24,7 +24,7 @@ type Role = {
 type Start = { role: Role; exchange: number; turn: number; variables: Map<string, string> }
 
 /** What a request gets: a turn of the script, or an aside that leaves the script where it is. */
-type Choice = { turn: Turn; position: number; isAside: boolean; problem?: Violation }
+type Choice = { turn: Turn; position: number; aside?: Aside; problem?: Violation }
 
 /** Plays every request by what stands in it, and remembers nothing that an answer depends on. */
 export function createStatelessCast({ asides = [], otherwise = [] }: Pick<Playbook, 'asides' | 'otherwise'>): Cast {
@@ -36,16 +36,17 @@ export function createStatelessCast({ asides = [], otherwise = [] }: Pick<Playbo
     const { role, variables } = start
     checkHistory(role, exchanges[start.exchange], request)
     const prompt = cache.read(request)
-    const { turn, position, isAside, problem } = choose(start, exchanges, request, prompt)
+    const { turn, position, aside, problem } = choose(start, exchanges, request, prompt)
     if (problem) throw problem
-    for (let earlier = 0; earlier < position; earlier += 1) role.played.add(earlier)
-    variables.set('place', formatPlace({ name: role.name, turn: isAside ? position : position + 1, variables }))
+    for (let earlier = 0; earlier < Math.min(position, role.conversation.turns.length); earlier += 1)
+      role.played.add(earlier)
+    variables.set('place', formatPlace({ name: role.name, turn: aside ? position : position + 1, variables }))
     return {
       turn,
       reply: resolveReply(turn, { request, prompt, variables, nextId: createIds(role, request) }),
-      fault: nextFault(turn),
+      fault: nextFault(aside ?? turn),
       answered() {
-        if (!isAside) role.played.add(position)
+        if (!aside) role.played.add(position)
       },
     }
   }
@@ -103,7 +104,7 @@ function choose(
     const due = { role, position, exchanges: exchanges.slice(0, index + 1), variables }
     if (index === exchanges.length - 1) return chooseOne(due, request, prompt)
     const choice = chooseOne(due, until(request, due.exchanges))
-    if (!choice.isAside) position += 1
+    if (!choice.aside) position += 1
   }
 }
 
@@ -112,7 +113,7 @@ type Due = { role: Role; position: number; exchanges: Exchange[]; variables: Map
 function chooseOne({ role, position, exchanges, variables }: Due, request: ApiRequest, prompt?: PromptUsage): Choice {
   const said = joinText(exchanges.at(-1)?.said ?? [])
   const fits = ({ when }: Aside) => when === undefined || matchesText(when, said, variables)
-  const toChoice = (aside: Aside): Choice => ({ turn: toTurn(aside, exchanges), position, isAside: true })
+  const toChoice = (aside: Aside): Choice => ({ turn: toTurn(aside, exchanges), position, aside })
   const aside = role.asides.find(fits)
   if (aside) return toChoice(aside)
 
@@ -124,7 +125,7 @@ function chooseOne({ role, position, exchanges, variables }: Due, request: ApiRe
       )
   const other = problem && role.otherwise.find(fits)
   if (other) return toChoice(other)
-  return { turn: turn ?? {}, position, isAside: false, ...(problem && { problem }) }
+  return { turn: turn ?? {}, position, ...(problem && { problem }) }
 }
 
 function turnAt({ turns, repeat }: Conversation, position: number): Turn | undefined {
@@ -167,13 +168,19 @@ function toTurn({ when, again, ...turn }: Aside, exchanges: Exchange[]): Turn {
   return { ...turn, toolCalls: [...(turn.toolCalls ?? []), ...calls] }
 }
 
+const rememberedAgents = 1000
+
 /** Compares with what the same agent sent before; one that was restarted may ask again what it asked already. */
 function checkHistory({ before }: Role, opening: Exchange | undefined, request: ApiRequest): void {
   const key = JSON.stringify(opening?.said.map(({ bytes }) => bytes))
   const known = before.get(key)
   const [shorter, longer] = known && known.blocks.length > request.blocks.length ? [request, known] : [known, request]
   if (shorter) checkPrefix(shorter, longer)
+  // The latest stays last: a mock that runs for days forgets the agents it has not heard from the longest.
+  before.delete(key)
   before.set(key, longer)
+  const [oldest] = before.keys()
+  if (before.size > rememberedAgents && oldest !== undefined) before.delete(oldest)
 }
 
 /** Ids that are the same for the same request, and no other. */

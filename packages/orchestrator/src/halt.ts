@@ -35,7 +35,7 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
   })
   ctx.touch(taskId)
   const above = taskAbove(ctx, taskId)
-  if (!above || above.status !== 'in_progress') return
+  if (above?.status !== 'in_progress') return
   const message = queueMessage.taskMessage({
     id: `${taskId}/error/${ts}`,
     fromTaskId: taskId,

@@ -15,7 +15,7 @@ export {
   type UnapprovedServer,
 } from './config/config.ts'
 export type { AuthGroup, MatrixConfig, McpServerConfig } from './config/settings.ts'
-export { openTrust, type Trust, type Trusted } from './config/trust.ts'
+export { openTrust, type Subject, subjectDigest, type Trust, type Trusted } from './config/trust.ts'
 export {
   type AgentManifest,
   type CatalogOptions,

@@ -1,7 +1,8 @@
 import { openMockProvider } from '@matrix/mock-provider'
-import { queueMessage } from '@matrix/protocol'
+import { type Event, queueMessage } from '@matrix/protocol'
 import { describe, expect, test } from 'vitest'
-import { dialects, done, echo, echoes, session, tell } from '../test/story.ts'
+import { createAdapter, dialects, done, echo, echoes, session, tell } from '../test/story.ts'
+import { checkpointSections } from './compaction.ts'
 import { createMessageQueue } from './message-queue.ts'
 import { type ToolDefinition, textResult } from './tools.ts'
 
@@ -111,6 +112,19 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(durable.find((event) => event.type === 'error')).toMatchObject({ code: 'PROVIDER_REFUSED' })
   })
 
+  test('the SDK asks again by itself, with the same bytes, before anybody hears of it', async () => {
+    const mock = await openMockProvider({
+      turns: [{ faults: [{ kind: 'status', status: 529, retryAfterMs: 1 }, { kind: 'disconnect' }], ...done }],
+    })
+    const adapter = createAdapter(dialect, mock, { maxRetries: 2 })
+    const { types } = await tell({ dialect, mock, adapter, says: ['Go'] })
+    adapter.close()
+
+    expect(types).not.toContain('status')
+    expect(mock.requests).toHaveLength(3)
+    expect(new Set(mock.requests.map(({ body }) => body)).size).toBe(1)
+  })
+
   test('an answer that was cut at the output limit goes on, and a cut call is not run', async () => {
     await tell({
       dialect,
@@ -185,6 +199,56 @@ describe.each(dialects)('through %s', (dialect) => {
     })
   })
 })
+
+test.each(['openai-chat', 'openai-responses'] as const)(
+  'a content filter of %s parks the agent like a refusal',
+  async (dialect) => {
+    const { durable, result } = await tell({
+      dialect,
+      says: ['Go'],
+      turns: [{ text: 'I was going to', stopReason: 'content_filter' }],
+    })
+
+    expect(durable).toContainEqual(expect.objectContaining({ type: 'error', code: 'PROVIDER_REFUSED' }))
+    expect(result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
+  },
+)
+
+test('the same story comes to the same events through every API', async () => {
+  const told = await Promise.all(
+    dialects.map(async (dialect) => {
+      const { events } = await tell({
+        dialect,
+        says: ['Go'],
+        tools: [echo],
+        turns: [
+          { thinking: 'First.', text: 'Looking.', ...echoes('one', 'two'), faults: [{ kind: 'status', status: 500 }] },
+          { toolCalls: [{ name: echo.name, rawInput: '{"cut' }] },
+          { text: 'I wait.' },
+          { text: `<summary>${checkpointSections.join()}</summary>` },
+          { fresh: true, text: 'Cut', stopReason: 'max_tokens' },
+          done,
+        ],
+        onIdle: (queue) => {
+          queue.enqueue(queueMessage.compact({ id: 'c1' }))
+          queue.enqueue(queueMessage.user({ id: 'm2', text: 'Finish' }))
+        },
+      })
+      return events.map(withoutProvider)
+    }),
+  )
+
+  expect(told[1]).toEqual(told[0])
+  expect(told[2]).toEqual(told[0])
+})
+
+/** An event without what each provider names or counts in its own way. */
+function withoutProvider(event: Event): object {
+  const { provider, model, usage, costUsd, contextTokens, tokens, ...rest } = event as Event & Record<string, unknown>
+  if (rest.type === 'session_config') return { type: rest.type }
+  if (rest.type === 'status') return { ...rest, text: rest.text.replace(/^\S+/, '') }
+  return 'callId' in rest ? { ...rest, callId: String(rest.callId).replace(/^[a-z]+_/, '') } : rest
+}
 
 test('a tool call without an id or an index, as some imitations send it, is still one call', async () => {
   const { createServer } = await import('node:http')

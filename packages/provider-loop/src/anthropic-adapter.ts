@@ -210,10 +210,16 @@ async function* readStream(
       } else if (event.type === 'message_stop') stopped = true
     }
   } catch (cause) {
-    throw new BrokenAnswer('The answer broke off', usage, { cause })
+    throw new BrokenAnswer('The answer broke off', soFar(usage, blocks), { cause })
   }
-  if (!stopped || !usage) throw new BrokenAnswer('The answer ended before it was complete', usage)
+  if (!stopped || !usage) throw new BrokenAnswer('The answer ended before it was complete', soFar(usage, blocks))
   return { model, usage, stopReason: toStopReason(stopReason), ...readBlocks(blocks) }
+}
+
+/** The answer itself is counted only at its end: what broke off before it is estimated. */
+function soFar(usage: TokenUsage | undefined, blocks: OpenBlock[]): TokenUsage | undefined {
+  if (!usage) return undefined
+  return { ...usage, outputTokens: Math.max(usage.outputTokens, Math.ceil(JSON.stringify(blocks).length / 4)) }
 }
 
 function openBlock(block: Anthropic.ContentBlock): OpenBlock {

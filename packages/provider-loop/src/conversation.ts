@@ -62,7 +62,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   let requests: string[] = []
   let config: EventOf<'session_config'> | undefined
   let compacting: WantedCompaction | undefined
-  let userEnd = 0
+  let userCount = 0
   let unanswered = false
   let tokens = 0
 
@@ -96,7 +96,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     const written = callbacks.addAssistantMessage(finished)
     if (written.length === 0) return
     for (const message of openMessages()) history.append(message)
-    userEnd = Math.max(0, history.size() - 1)
+    userCount = history.count()
     for (const message of written) history.append(message)
     calls = finished.calls
     results = new Map()
@@ -146,7 +146,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     calls = []
     results = new Map()
     parts = []
-    userEnd = 0
+    userCount = 0
     tokens = 0
     unanswered = false
   }
@@ -221,7 +221,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     messages() {
       return {
         closed: history.bytes(),
-        userEnd,
+        userEnd: history.endOf(userCount),
         open: openMessages()
           .map((message) => JSON.stringify(message))
           .join(','),

@@ -26,6 +26,11 @@ export class BrokenAnswer extends Error {
 const elsewhere = new Set([401, 402, 403, 404])
 const retryable = new Set([408, 409, 429])
 
+/** As Anthropic, OpenAI, vLLM, llama.cpp and LM Studio put it. */
+const tooLong =
+  /prompt is too long|context_length_exceeded|maximum context length|exceed.{1,40}context|greater than the context length/i
+const unpaid = /insufficient_quota|billing|credit balance/i
+
 /** Reads an error of either SDK. Both keep the status, the headers and the body in the same places. */
 export function readFailure(error: unknown): Failure {
   const broken = error instanceof BrokenAnswer ? error : undefined
@@ -35,9 +40,7 @@ export function readFailure(error: unknown): Failure {
   return {
     remedy: remedyFor(source.status, JSON.stringify(source.error ?? '')),
     message: broken && broken.cause === undefined ? broken.message : message,
-    contextExceeded: /prompt is too long|context_length_exceeded|maximum context length|exceed.{1,40}context/i.test(
-      message,
-    ),
+    contextExceeded: tooLong.test(message),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(broken?.usage && { usage: broken.usage }),
   }
@@ -45,7 +48,7 @@ export function readFailure(error: unknown): Failure {
 
 function remedyFor(status: number | undefined, body: string): Failure['remedy'] {
   if (status === undefined) return 'retry'
-  if (body.includes('insufficient_quota') || body.includes('billing')) return 'elsewhere'
+  if (unpaid.test(body)) return 'elsewhere'
   if (elsewhere.has(status)) return 'elsewhere'
   return retryable.has(status) || status >= 500 ? 'retry' : 'final'
 }

@@ -1,6 +1,15 @@
 import type { TokenUsage } from '@matrix/protocol'
 import type OpenAI from 'openai'
-import { closeBody, completeAdapter, nothing, openBody, rawBody, readArguments, withOwnSignal } from './adapter-base.ts'
+import {
+  closeBody,
+  completeAdapter,
+  estimateUsage,
+  nothing,
+  openBody,
+  rawBody,
+  readArguments,
+  withOwnSignal,
+} from './adapter-base.ts'
 import { BrokenAnswer } from './failure.ts'
 import type { UserPart } from './message-text.ts'
 import { type OpenaiOptions, openaiClient } from './openai-client.ts'
@@ -103,9 +112,13 @@ async function* readStream(stream: AsyncIterable<Chunk>, call: ApiCall): AsyncGe
   let refused = false
   let finish: OpenAI.ChatCompletionChunk.Choice['finish_reason'] = null
   let usage: TokenUsage | undefined
+  let begun = false
+  // Counted only at the end, and by some servers not at all.
+  const spent = () => usage ?? (begun ? estimateUsage(call, lengthOf(text, calls)) : undefined)
 
   try {
     for await (const chunk of stream) {
+      begun = true
       model = chunk.model || model
       if (chunk.usage) usage = readUsage(chunk.usage)
       const [choice] = chunk.choices
@@ -119,14 +132,15 @@ async function* readStream(stream: AsyncIterable<Chunk>, call: ApiCall): AsyncGe
       finish = choice.finish_reason ?? finish
     }
   } catch (cause) {
-    throw new BrokenAnswer('The answer broke off', usage, { cause })
+    throw new BrokenAnswer('The answer broke off', spent(), { cause })
   }
-  if (finish === null) throw new BrokenAnswer('The answer ended before it was complete', usage)
+  const counted = spent()
+  if (finish === null || !counted) throw new BrokenAnswer('The answer ended before it was complete', counted)
   return {
     model,
     text,
     calls: calls.map(({ id, name, written }) => readArguments(id, name, written)),
-    usage: usage ?? estimateUsage(call, text, calls),
+    usage: counted,
     stopReason: refused ? 'refusal' : toStopReason(finish, calls.length),
   }
 }
@@ -160,16 +174,8 @@ function readUsage({ prompt_tokens, completion_tokens, prompt_tokens_details }: 
   }
 }
 
-/** For servers that count nothing: about four bytes to a token. */
-function estimateUsage({ prepared, messages }: ApiCall, text: string, calls: OpenCall[]): TokenUsage {
-  const prompt = prepared.length + messages.closed.length + messages.open.length
-  const answer = text.length + calls.reduce((sum, { name, written }) => sum + name.length + written.length, 0)
-  return {
-    inputTokens: Math.ceil(prompt / 4),
-    outputTokens: Math.ceil(answer / 4),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-  }
+function lengthOf(text: string, calls: OpenCall[]): number {
+  return text.length + calls.reduce((sum, { name, written }) => sum + name.length + written.length, 0)
 }
 
 function toStopReason(

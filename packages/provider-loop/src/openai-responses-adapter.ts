@@ -1,12 +1,21 @@
 import type { TokenUsage } from '@matrix/protocol'
 import type OpenAI from 'openai'
-import { closeBody, completeAdapter, openBody, rawBody, readArguments, withOwnSignal } from './adapter-base.ts'
+import {
+  closeBody,
+  completeAdapter,
+  estimateUsage,
+  openBody,
+  rawBody,
+  readArguments,
+  withOwnSignal,
+} from './adapter-base.ts'
 import { BrokenAnswer } from './failure.ts'
 import type { UserPart } from './message-text.ts'
 import { resultText } from './openai-chat-adapter.ts'
 import { type OpenaiOptions, openaiClient } from './openai-client.ts'
 import type {
   AnsweredCall,
+  ApiCall,
   AssistantTurn,
   ProviderAdapter,
   ProviderResponse,
@@ -68,6 +77,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
           const sdk = await client.get()
           return yield* readStream(
             await sdk.post<AsyncIterable<StreamEvent>>('/responses', { ...rawBody(body, signal), stream: true }),
+            call,
           )
         }),
     },
@@ -143,11 +153,20 @@ function toPart(part: UserPart): object {
   return { type: 'input_image', detail: 'auto', image_url: `data:${part.mediaType};base64,${part.data}` }
 }
 
-async function* readStream(stream: AsyncIterable<StreamEvent>): AsyncGenerator<string, ProviderResponse> {
+async function* readStream(
+  stream: AsyncIterable<StreamEvent>,
+  call: ApiCall,
+): AsyncGenerator<string, ProviderResponse> {
   const items: Item[] = []
   let final: Response | undefined
+  let received = 0
+  let usage: TokenUsage | undefined
   try {
     for await (const event of stream) {
+      if ('delta' in event && typeof event.delta === 'string') received += event.delta.length
+      // Counted only at the end: what breaks off before it is estimated.
+      usage =
+        'response' in event && event.response.usage ? readUsage(event.response.usage) : estimateUsage(call, received)
       if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta') yield event.delta
       else if (event.type === 'response.output_item.done') items[event.output_index] = event.item
       else if (event.type === 'response.completed' || event.type === 'response.incomplete') final = event.response
@@ -155,14 +174,14 @@ async function* readStream(stream: AsyncIterable<StreamEvent>): AsyncGenerator<s
       else if (event.type === 'error') throw new Error(event.message)
     }
   } catch (cause) {
-    throw new BrokenAnswer('The answer broke off', undefined, { cause })
+    throw new BrokenAnswer('The answer broke off', usage, { cause })
   }
-  if (!final) throw new BrokenAnswer('The answer ended before it was complete', undefined)
+  if (!final || !usage) throw new BrokenAnswer('The answer ended before it was complete', usage)
   const turn = readItems(items.filter((item) => item !== undefined))
   return {
     ...turn,
     model: final.model,
-    usage: readUsage(final.usage),
+    usage,
     stopReason: toStopReason(final, items, turn.calls.length),
   }
 }
@@ -193,11 +212,11 @@ function toVerbatim(item: Item, messages: number): object {
   return item
 }
 
-function readUsage(counted: OpenAI.Responses.ResponseUsage | undefined): TokenUsage {
-  const cacheReadTokens = counted?.input_tokens_details?.cached_tokens ?? 0
+function readUsage(counted: OpenAI.Responses.ResponseUsage): TokenUsage {
+  const cacheReadTokens = counted.input_tokens_details?.cached_tokens ?? 0
   return {
-    inputTokens: (counted?.input_tokens ?? 0) - cacheReadTokens,
-    outputTokens: counted?.output_tokens ?? 0,
+    inputTokens: counted.input_tokens - cacheReadTokens,
+    outputTokens: counted.output_tokens,
     cacheReadTokens,
     cacheWriteTokens: 0,
   }

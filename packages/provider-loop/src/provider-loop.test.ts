@@ -66,6 +66,15 @@ describe.each(dialects)('through %s', (dialect) => {
     const first = await tell({ dialect, says: ['Go'], turns: [done] })
     const events = session(['Go'], first.durable)
     const resumed = await tell({ dialect, events })
+    const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+    const noted = {
+      type: 'orchestration_completed' as const,
+      exitReason: 'done_passed' as const,
+      output: '',
+      costUsd: 0,
+      turns: 1,
+    }
+    const begunAgain = await tell({ dialect, events: [...events, { ...noted, ...stamp }], turns: [{ text: 'Yes?' }] })
     const spokenTo = await tell({
       dialect,
       events,
@@ -74,6 +83,7 @@ describe.each(dialects)('through %s', (dialect) => {
     })
 
     expect(resumed.result).toEqual({ exitReason: 'done_passed', output: 'All done.', costUsd: 0, turns: 0 })
+    expect(begunAgain.result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
     expect(spokenTo.result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
   })
 

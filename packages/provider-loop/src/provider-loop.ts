@@ -2,7 +2,7 @@ import type { Event } from '@matrix/protocol'
 import { compactWhenFull } from './compaction.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
-import type { AgentRequest, AgentResult, Run } from './run.ts'
+import { type AgentRequest, type AgentResult, interrupt, type Run } from './run.ts'
 import { startRun } from './start.ts'
 import { callTools } from './tool-calls.ts'
 import { takeTurn } from './turn.ts'
@@ -21,9 +21,9 @@ export async function* runProviderLoop(
 ): AsyncGenerator<Event, AgentResult> {
   const run = yield* startRun(adapter, request, sessionId, queue)
 
-  while (!run.exit) {
+  while (!hasEnded(run)) {
     yield* compactWhenFull(run)
-    if (run.exit) break
+    if (hasEnded(run)) break
 
     // Silence is a pause, never an end: only `done` or an interrupt ends an agent.
     if (!run.conversation.awaitsModel()) {
@@ -31,15 +31,22 @@ export async function* runProviderLoop(
       continue
     }
 
+    // Its money is set aside first, its words are streamed, and it is recorded as a whole or not at all.
     const turn = yield* takeTurn(run)
     if (!turn) continue
     yield* callTools(run, run.route.adapter.getToolUses(turn))
 
     // What arrived while tools ran is heard before the next turn.
-    if (!run.exit && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
+    if (!hasEnded(run) && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
   }
 
   return buildResult(run)
+}
+
+/** The signal also cancels whatever is under way; here it keeps the next thing from beginning. */
+function hasEnded(run: Run): boolean {
+  if (run.signal.aborted) interrupt(run, 'The agent was stopped.')
+  return run.exit !== undefined
 }
 
 function buildResult(run: Run): AgentResult {

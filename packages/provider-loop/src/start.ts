@@ -34,11 +34,11 @@ export async function* startRun(
   return run
 }
 
-/** How a session ended, if the last thing in it is a `done` that was heard. */
+/** How a session ended, if the last thing in it is a `done` that was heard, and nobody has said or noted anything since. */
 function findEnd(events: DurableEvent[]): Run['exit'] {
   const last = events.findLastIndex((event) => event.type === 'turn_completed')
   const after = events.slice(last + 1)
-  if (after.some(({ type }) => type === 'messages_consumed' || type === 'notice' || type === 'error')) return undefined
+  if (after.some(({ type }) => type !== 'tool_result' && type !== 'budget_warning')) return undefined
   const heard = after.flatMap((event) => (event.type === 'tool_result' && !event.isError ? [event.callId] : []))
   const done = events.findLast((event) => event.type === 'tool_call' && event.name === loopTools.done)
   if (done?.type !== 'tool_call' || !heard.includes(done.callId)) return undefined

@@ -153,16 +153,51 @@ describe.each(dialects)('through %s', (dialect) => {
   })
 })
 
-test('a stream that broke off is paid for as far as it came', async () => {
-  const { durable, result } = await tell({
-    says: ['Go'],
-    turns: [{ text: 'Some text', faults: [{ kind: 'cut', afterEvents: 4 }], ...done }],
-  })
-  const lost = durable.find((event) => event.type === 'turn_completed')
+describe.each(dialects)('through %s', (dialect) => {
+  test.each([
+    { kind: 'cut' as const, afterEvents: 6 },
+    { kind: 'truncate' as const, afterEvents: 6 },
+    { kind: 'error_event' as const, afterEvents: 6 },
+  ])('a stream that broke off is paid for as far as it came: $kind', async (fault) => {
+    const { durable, result } = await tell({
+      dialect,
+      says: ['Go'],
+      turns: [{ text: 'Some text that goes on for a while. '.repeat(9), faults: [fault], ...done }],
+    })
+    const [lost, whole] = durable.filter((event) => event.type === 'turn_completed')
 
-  expect(lost).toMatchObject({ stopReason: 'failed', usage: { outputTokens: 1 } })
-  expect(result.turns).toBe(1)
-  expect(result.costUsd).toBeGreaterThan(lost?.type === 'turn_completed' ? lost.costUsd : 1)
+    expect(lost).toMatchObject({ stopReason: 'failed', usage: { inputTokens: expect.any(Number) } })
+    expect(lost?.usage.outputTokens).toBeGreaterThan(5)
+    expect(lost?.costUsd).toBeGreaterThan(0)
+    expect(result.costUsd).toBeCloseTo((lost?.costUsd ?? 0) + (whole?.costUsd ?? 0), 10)
+    expect(result.turns).toBe(1)
+  })
+
+  test('an answer that was stopped in the middle is paid for as far as it came', async () => {
+    const controller = new AbortController()
+    const { durable, result } = await tell({
+      dialect,
+      signal: controller.signal,
+      says: ['Go'],
+      turns: [{ text: 'Some text that goes on for a while. '.repeat(9), chunkDelayMs: 5 }],
+      keepMock: true,
+      onEvent: (event) => event.type === 'text_delta' && controller.abort(),
+    })
+
+    expect(durable.at(-1)).toMatchObject({ type: 'turn_completed', stopReason: 'failed' })
+    expect(result).toMatchObject({ exitReason: 'interrupted', turns: 0, costUsd: expect.closeTo(0.001, 2) })
+    expect(result.costUsd).toBeGreaterThan(0)
+  })
+
+  test('a request that was never answered costs nothing', async () => {
+    const { durable } = await tell({
+      dialect,
+      says: ['Go'],
+      turns: [{ faults: [{ kind: 'disconnect' }, { kind: 'status', status: 500 }], ...done }],
+    })
+
+    expect(durable.filter((event) => event.type === 'turn_completed')).toHaveLength(1)
+  })
 })
 
 test('a turn costs what the provider counted: prompt, answer, and what was read from and written to the cache', async () => {

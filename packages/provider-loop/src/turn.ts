@@ -81,9 +81,9 @@ async function* askModel(
     try {
       return yield* streamAnswer(run, maxOutputTokens, quiet)
     } catch (error) {
-      if (run.signal.aborted) return stopped(run)
       const failure = readFailure(error)
       yield* recordLoss(run, failure)
+      if (run.signal.aborted) return stopped(run)
       const delayMs = nextDelay(run, attempt, failure, error)
       if (delayMs !== undefined) {
         yield stamp(run, { type: 'status', text: retryText(run, failure, attempt, delayMs) })

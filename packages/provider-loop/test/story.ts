@@ -23,7 +23,7 @@ export const models: Record<Dialect, string> = {
 export function createAdapter(
   dialect: Dialect,
   mock: Pick<MockProvider, 'url' | 'openaiUrl'>,
-  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides } = {},
+  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides; maxRetries?: number } = {},
 ): ProviderAdapter {
   const options = { apiKey: 'mock', maxRetries: 0, ...more }
   switch (dialect) {
@@ -60,7 +60,7 @@ export type Story = Partial<Omit<AgentRequest, 'tools'>> & {
   queue?: MessageQueue
   /** What is said when the agent falls idle; when nothing is, the queue is closed, which ends the run. */
   onIdle?: (queue: MessageQueue, times: number) => unknown
-  onEvent?: (event: Event) => void | Promise<void>
+  onEvent?: (event: Event) => unknown
   contextWindow?: number
   /** Leave the mock open and unchecked. */
   keepMock?: boolean

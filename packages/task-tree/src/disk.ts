@@ -20,6 +20,7 @@ export type Disk = {
   remove(path: string): Promise<void>
   removeTree(path: string): Promise<void>
   makeDirectory(path: string): Promise<void>
+  /** Also for a file that someone else has written. */
   syncDirectory(path: string): Promise<void>
   list(path: string): Promise<string[]>
   kind(path: string): Promise<DiskEntry>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openPlaces, openTurns } from './turns.ts'
+import { openPlaces, openShared, openTurns } from './turns.ts'
 
 test('work of one name is done in order, also after a failure, and other names are not held up', async () => {
   const inTurn = openTurns()
@@ -32,4 +32,31 @@ test('never more run at once than there are places, and all get their turn', asy
 
   expect(results).toHaveLength(20)
   expect(most).toBe(2)
+})
+
+test('who asks while work is running gets the next run, and shares it; a failure is of that run alone', async () => {
+  const ends: ((how: 'well' | 'badly') => void)[] = []
+  const shared = openShared(
+    () => new Promise((resolve, reject) => ends.push((how) => (how === 'well' ? resolve() : reject(new Error('bad'))))),
+  )
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const first = shared('a')
+  await turn()
+  const second = shared('a')
+  const third = shared('a')
+  await turn()
+  expect(ends).toHaveLength(1)
+
+  ends[0]?.('badly')
+  await expect(first).rejects.toThrow('bad')
+  await turn()
+  expect(ends).toHaveLength(2)
+  ends[1]?.('well')
+  await Promise.all([second, third])
+
+  const fourth = shared('a')
+  await turn()
+  expect(ends).toHaveLength(3)
+  ends[2]?.('well')
+  await fourth
 })

@@ -1,8 +1,9 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
 import type { Disk } from './disk.ts'
-import { type GitOptions, hooksOff } from './git.ts'
+import { storageError } from './durable-file.ts'
+import { hooksOff } from './git.ts'
 import type { Repository } from './repository.ts'
 import { endLeftoverHook, findSetupHook, runSetupHook, type SetupHook } from './setup-hook.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -30,8 +31,8 @@ export type WorktreeWork = {
   newId: () => string
   now: () => Date
   metadata<T>(work: () => Promise<T>): Promise<T>
-  /** Lets a few worktrees be filled with files side by side; the work is told how many others there are. */
-  filling<T>(work: (others: number) => Promise<T>): Promise<T>
+  /** Lets a few worktrees be filled with files side by side. */
+  filling<T>(work: () => Promise<T>): Promise<T>
   approveSetup: (hook: SetupHook) => Promise<boolean>
 }
 
@@ -50,10 +51,13 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   await writeRecord(disk, places, taskId, record)
   try {
     await addMetadata(work, taskId, record, signal)
+    const keeping = keepBranch(work, record)
+    keeping.catch(() => {}) // It is heard at the end, unless something else fails before.
     await fillWorktree(work, taskId, record.commit, options)
     const script = hook ?? (await findSetupHook(places.worktree(taskId)))
     if (!hook) await requireApproval(work, script)
     await setUp(work, record, script, options)
+    await keeping
   } catch (error) {
     await undoCreation(work, taskId, record)
     throw error
@@ -134,10 +138,24 @@ async function addMetadata(
   const target = record.createsBranch
     ? ['--no-track', '-b', record.branch, '--end-of-options', path, record.commit]
     : ['--end-of-options', path, record.branch]
-  // Several at once read each other's half-written folders and fail. Alone and without files this takes milliseconds.
-  await metadata(() => repository.refs(['worktree', 'add', '--no-checkout', ...target], { signal })).catch((error) => {
+  // Several at once read each other's half-written folders and fail. Alone, without files and without waiting for the disk
+  // this takes milliseconds.
+  const args = ['-c', 'core.fsync=none', 'worktree', 'add', '--no-checkout', ...target]
+  await metadata(() => repository.refs(args, { signal })).catch((error) => {
     throw alreadyElsewhere(error, record.branch)
   })
+}
+
+/** Makes a new branch survive a power cut, while the files are written. One that git keeps elsewhere is git's to keep. */
+async function keepBranch({ disk, repository }: WorktreeWork, { branch, createsBranch }: CreateRecord): Promise<void> {
+  const refs = join(repository.gitDir, 'refs')
+  const ref = join(refs, 'heads', branch)
+  if (!createsBranch || (await disk.kind(ref)) !== 'file') return
+  try {
+    for (let path = ref; path !== refs; path = dirname(path)) await disk.syncDirectory(path)
+  } catch (error) {
+    throw storageError(error, ref)
+  }
 }
 
 async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, options: CreateOptions): Promise<void> {
@@ -150,19 +168,11 @@ async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, 
     timeoutMs: 30 * 60_000,
     signal: options.signal,
   }
-  await checkOut(work, options.from?.commit ?? commit, place)
+  const args = ['read-tree', '--reset', '-u', '--end-of-options', options.from?.commit ?? commit]
+  await work.filling(() => repository.files(args, place))
   if (options.from) await repository.files(['read-tree', '--reset', '--end-of-options', commit], place)
   if (repository.hasWorktreeConfig)
     await repository.refs(['config', '--file', join(admin.path, 'config.worktree'), 'core.hooksPath', '/dev/null'])
-}
-
-// Alone, it may use every core; together with others, its helpers would only get in their way.
-async function checkOut({ repository, filling }: WorktreeWork, commit: string, place: GitOptions): Promise<void> {
-  await filling((others) => {
-    const workers = others === 0 ? 0 : 1
-    const args = ['-c', `checkout.workers=${workers}`, 'read-tree', '--reset', '-u', '--end-of-options', commit]
-    return repository.files(args, place)
-  })
 }
 
 async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {

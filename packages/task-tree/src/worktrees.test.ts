@@ -271,6 +271,19 @@ describe('snapshots', () => {
     expect(await worktrees.snapshots()).toEqual([second])
   })
 
+  test('what a snapshot holds beyond the commit it was taken on is told file by file', async () => {
+    const { taskId, path } = await make(newId())
+    await writeFile(join(path, 'readme.md'), 'hello\nagain\n')
+    await writeFile(join(path, 'a "new"\nfile'), 'work\n')
+    const snapshot = await worktrees.snapshot(taskId, 'x')
+
+    expect(await worktrees.snapshotChanges(snapshot?.name ?? '')).toMatchObject([
+      { path: 'a "new"\nfile', status: 'added', additions: 1, deletions: 0 },
+      { path: 'readme.md', status: 'modified', additions: 1, deletions: 0 },
+    ])
+    await expect(worktrees.snapshotChanges('HEAD')).rejects.toMatchObject({ code: 'SNAPSHOT_UNKNOWN' })
+  })
+
   test('a snapshot is brought back as a worktree with its changes uncommitted, as they were', async () => {
     const { taskId, path } = await make(newId())
     await writeFile(join(path, 'readme.md'), 'changed\n')

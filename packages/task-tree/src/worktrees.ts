@@ -3,16 +3,16 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
-import { type BranchChanges, type ChangesOptions, readChanges } from './branch-changes.ts'
+import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { removeFile } from './durable-file.ts'
 import type { Git } from './git.ts'
 import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
-import { openRepository, type Repository } from './repository.ts'
+import { checkOid, openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
-import { openPlaces, openTurns } from './turns.ts'
+import { openPlaces, openShared, openTurns } from './turns.ts'
 import {
   type CommitOptions,
   type Committed,
@@ -75,6 +75,8 @@ export type Worktrees = {
   update(options: UpdateOptions): Promise<MergeResult>
   remove(options: RemoveOptions): Promise<Removed>
   snapshots(taskId?: string): Promise<Snapshot[]>
+  /** What a snapshot holds beyond the commit it was taken on. */
+  snapshotChanges(name: string): Promise<FileChange[]>
   /** Writes the files of a snapshot into a folder that does not exist yet. */
   restore(name: string, folder: string): Promise<Snapshot>
   forgetSnapshot(name: string): Promise<void>
@@ -88,7 +90,12 @@ export type Worktrees = {
 }
 
 export async function openWorktrees(options: WorktreesOptions): Promise<Worktrees> {
-  const { disk = nodeDisk, now = () => new Date(), newId = monotonicFactory() } = options
+  const { now = () => new Date(), newId = monotonicFactory() } = options
+  // Those who want the same folder synced at the same time share it: every sync makes all others who write wait.
+  const disk: Disk = {
+    ...(options.disk ?? nodeDisk),
+    syncDirectory: openShared((options.disk ?? nodeDisk).syncDirectory),
+  }
   await disk.makeDirectory(options.directory)
   const places = placesIn(await realpath(options.directory))
   for (const name of ['records', 'aside']) await disk.makeDirectory(join(places.own, name))
@@ -135,6 +142,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
         return removeWorktree(work, remove)
       }),
     snapshots: (taskId) => listSnapshots(repository, taskId),
+    snapshotChanges: async (name) => readSnapshotChanges(repository, await getSnapshot(repository, name)),
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
     changes: (changes) => readChanges(repository, changes),
@@ -240,6 +248,12 @@ async function snapshotReady(work: WorktreeWork, taskId: string, reason: string)
   } finally {
     await disk.remove(indexFile).catch(() => {})
   }
+}
+
+async function readSnapshotChanges(repository: Repository, { head, commit }: Snapshot): Promise<FileChange[]> {
+  // Taken before the first commit: everything in it is new.
+  const nothing = async () => checkOid((await repository.files(['hash-object', '-t', 'tree', '--stdin'])).text())
+  return listFiles(repository, head ?? (await nothing()), commit)
 }
 
 async function restoreFiles(

@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Policy } from '@matrix/manifest'
+import { fileURLToPath } from 'node:url'
+import { digestBytes, type Policy } from '@matrix/manifest'
 import { expect, test } from 'vitest'
+import { openSandbox } from './sandbox/sandbox.ts'
 import {
   bootHarness,
   lockOf,
@@ -11,6 +13,12 @@ import {
   temporaryFolder,
   textOf,
 } from './scripted-server.testing.ts'
+
+const sandbox = await openSandbox({ mode: 'required' })
+if (!sandbox.status.available)
+  process.stderr.write(
+    `NOT TESTED: nothing can be boxed here. ${sandbox.status.reason} To test it: ${sandbox.status.fix}\n`,
+  )
 
 test('a child that may do more than its parent does not start', async () => {
   const parent = { manifest: manifestOf([scriptedServer()]) }
@@ -103,7 +111,49 @@ test('a placeholder digest runs only when somebody chose to, and is reported eve
   expect(bootstrap.events).toContainEqual({ type: 'placeholder_used', alias: 'scripted' })
 })
 
-test('arguments of a server that look like options or commands reach it as words and are never run', async () => {
+test('case 31: a tool that is not declared is never asked for, and names that two servers have are told apart', async () => {
+  const tools = [surface('bash'), surface('echo')]
+  const servers = [scriptedServer({ tools }, { alias: 'mine' }), scriptedServer({ tools }, { alias: 'theirs' })]
+  const { call, running } = await bootHarness({ servers })
+
+  expect(await call('mcp__theirs__added')).toMatchObject({ code: 'TOOL_UNKNOWN' })
+  expect(await call('bash')).toMatchObject({ code: 'TOOL_AMBIGUOUS' })
+  expect(running()).toBe(0)
+  expect(textOf(await call('mcp__theirs__echo', { value: 'theirs' }))).toBe('theirs')
+  expect(running()).toBe(1)
+})
+
+test.runIf(sandbox.isBoxing)('case 31: a tool that is declared to read and writes is held by the kernel', async () => {
+  const worktree = temporaryFolder()
+  chmodSync(worktree, 0o777)
+  const file = fileURLToPath(new URL('../fixtures/hostile-server/server.mjs', import.meta.url))
+  const names = ['tcp', 'udp', 'unix', 'read', 'list', 'write', 'link', 'replace', 'environment', 'processes', 'spawn']
+  const attacks = [...names, 'thread', 'orphan', 'memory', 'fill', 'proxy']
+  const server = scriptedServer({}, { args: [file], package_digest: digestBytes(readFileSync(file)) })
+  const { call } = await bootHarness({
+    servers: [{ ...server, tools: attacks.map((name) => ({ name, side_effect_class: 'read' as const })) }],
+    worktree,
+    poolOptions: { sandbox },
+  })
+  const path = join(worktree, 'pwned')
+
+  expect(textOf(await call('write', { path }))).toBe('{"error":"EROFS"}')
+  expect(textOf(await call('spawn', { file: '/bin/sh' }))).toMatch(/ENOENT|EPERM/)
+  expect(existsSync(path)).toBe(false)
+})
+
+test('case 34: what a server hands over to be opened or run is shown as words', async () => {
+  const marker = join(temporaryFolder(), 'ran')
+  const links = ['file:///etc/passwd', `$(touch ${marker})`, 'javascript:alert(1)', `--upload-pack=touch ${marker}`]
+  const content = links.map((uri) => ({ type: 'resource_link', name: 'see', uri }))
+  const server = scriptedServer({ tools: [surface('parts')], result: { content } })
+  const answer = await (await bootHarness({ servers: [server] })).call('parts')
+
+  expect(answer.content).toEqual(links.map((uri) => ({ type: 'text', text: `[resource see at ${uri}]` })))
+  expect(existsSync(marker)).toBe(false)
+})
+
+test('case 34: arguments of a server that look like options or commands reach it as words and are never run', async () => {
   const marker = join(temporaryFolder(), 'ran')
   const server = scriptedServer()
   const hostile = [...(server.args ?? []), `--upload-pack=touch ${marker}`, `$(touch ${marker})`, 'file:///etc/passwd']

@@ -39,6 +39,15 @@ test('a call without any path is about the folder it works in', async () => {
   expect((await find({ limit: 3 })).paths).toContain('.')
 })
 
+test('folders are told from files, and what names no path is about the folder it works in', async () => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, 'src'))
+
+  expect((await find({ path: 'src' }, cwd)).folders).toEqual([join(cwd, 'src')])
+  expect((await find({ path: 'src/new.ts' }, cwd)).folders).toEqual([])
+  expect((await find({ query: 'milk' }, cwd)).folders).toEqual([cwd])
+})
+
 test('a URL that cannot be read is a host that nobody allowed', async () => {
   expect((await find({ url: 'http://[bad' })).hosts).toEqual(['http://[bad'])
 })

@@ -1,10 +1,18 @@
-import { realpath } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PathBase } from '@matrix/manifest'
 
 /** What a call is aimed at, as far as its arguments tell: what lists of paths, commands and hosts are held against. */
-export type CallTarget = { paths: string[]; commands: string[]; hosts: string[] }
+export type CallTarget = {
+  paths: string[]
+  /** Those of the paths that are folders, so that what lies in them is in reach as well. */
+  folders: string[]
+  commands: string[]
+  hosts: string[]
+}
+
+export const noTarget: CallTarget = { paths: [], folders: [], commands: [], hosts: [] }
 
 const pathKey =
   /(?:^|_|-)(?:path|paths|file|files|filename|filepath|dir|directory|folder|source|destination|cwd|root)$/i
@@ -28,7 +36,11 @@ export async function findCallTarget(input: Record<string, unknown>, base: PathB
     named.paths.size > 0 ? [...named.paths] : texts.filter((text) => text.length < 4096 && !text.includes('\n'))
   const paths = written.length > 0 ? written : ['.']
   const real = await Promise.all(paths.map((path) => followLinks(resolve(base.cwd, expandHome(path, base)))))
+  // What does not say where it goes starts where it is.
+  const reached = named.paths.size > 0 ? real : [...real, base.cwd]
+  const kinds = await Promise.all(reached.map(isFolder))
   return {
+    folders: [...new Set(reached.filter((_, index) => kinds[index]))],
     paths: [...new Set([...paths.map((path) => expandHome(path, base)), ...real])],
     commands: named.commands.size > 0 ? [...named.commands] : texts,
     hosts: [...named.hosts],
@@ -57,6 +69,13 @@ async function followLinks(path: string): Promise<string> {
   if (found) return found
   const parent = dirname(path)
   return parent === path ? path : join(await followLinks(parent), basename(path))
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 }
 
 function hostOf(text: string, isHost: boolean): string | undefined {

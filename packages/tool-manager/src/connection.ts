@@ -6,10 +6,13 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  StreamableHTTPClientTransport,
   type Transport,
-  type VersionNegotiationMode,
+  UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/client'
 import * as z from 'zod'
+import { isTooDeep } from './json-depth.ts'
+import { findHeaderFault } from './mirrored-header.ts'
 
 /** What a server answered to a call, before anything is cut or taken out of it. */
 export type RawResult = z.infer<typeof RawResult>
@@ -31,14 +34,20 @@ export type CallOptions = {
   timeoutMs: number
   signal?: AbortSignal | undefined
   onProgress?: ((progress: CallProgress) => void) | undefined
+  /** Said beside the arguments, where only a server looks that knows of it. */
+  meta?: Record<string, unknown> | undefined
 }
 
 export type CallProgress = { progress: number; total?: number | undefined; message?: string | undefined }
 
+/** `modern` is 2026-07-28 and later, `legacy` whatever begins with `initialize`. */
+export type Era = 'modern' | 'legacy'
+
 /** A live conversation with one server. */
 export type Connection = {
+  era: Era
   /** All pages. */
-  listTools(options: Omit<CallOptions, 'onProgress'>): Promise<ToolList>
+  listTools(options: Pick<CallOptions, 'timeoutMs' | 'signal'>): Promise<ToolList>
   callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
   /** Settles when the server is gone, whoever ended it. */
   closed: Promise<void>
@@ -48,7 +57,8 @@ export type Connection = {
 export type ConnectOptions = {
   alias: string
   transport: Transport
-  mode: VersionNegotiationMode
+  /** `auto` asks which era the server speaks; the others know already. */
+  mode: 'auto' | Era
   timeoutMs: number
   signal?: AbortSignal | undefined
   onListChanged?: (() => void) | undefined
@@ -56,16 +66,24 @@ export type ConnectOptions = {
   lastWords?: (() => string) | undefined
 }
 
+const MODERN = '2026-07-28'
+/** How long a program is asked which era it speaks. One that says nothing is taken for an older one, as many are silent. */
+const PROBE_MS = 2_000
 const MAX_PAGES = 64
 const MAX_TOOLS = 4096
 
 /** Shakes hands with a server. No tool of it is known yet, and none may be called before the list was verified. */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { alias, transport, mode, timeoutMs, signal, onListChanged = () => {}, lastWords = () => '' } = options
+  const isRemote = transport instanceof StreamableHTTPClientTransport
   const client = new Client(
     { name: 'matrix', version: '0.1.0' },
     {
-      versionNegotiation: { mode },
+      // Silence means an older program on a pipe, but an outage on a network, where there is nothing to be quick about.
+      versionNegotiation: {
+        mode: mode === 'modern' ? { pin: MODERN } : mode,
+        probe: isRemote || mode !== 'auto' ? {} : { timeoutMs: Math.min(PROBE_MS, timeoutMs) },
+      },
       inputRequired: { autoFulfill: false },
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
     },
@@ -85,15 +103,44 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   }
 
   return {
+    era: client.getProtocolEra() ?? 'legacy',
     closed,
     close: () => client.close(),
-    listTools: (call) => listTools(client, alias, call).catch((error) => fail(error, call)),
-    callTool: (tool, input, call) => callTool(client, tool, input, call).catch((error) => fail(error, call)),
+    listTools: (call) =>
+      listTools(client, alias, call)
+        .then(checkDepth)
+        .catch((error) => fail(error, call)),
+    callTool(tool, input, call) {
+      if (isRemote && client.getProtocolEra() === 'modern') assertMirrored(alias, tool)
+      return callTool(client, tool, input, call)
+        .then(checkDepth)
+        .catch((error) => fail(error, call))
+    },
+  }
+
+  function checkDepth<Answer>(answer: Answer): Answer {
+    if (isTooDeep(answer)) throw new MatrixError('TOOL_FAILED', `"${alias}" answered with what is nested without end.`)
+    return answer
   }
 
   function fail(error: unknown, { timeoutMs: limitMs, signal: caller }: CallOptions): never {
     throw explainFailure(error, { alias, limitMs, lastWords, signal: caller })
   }
+}
+
+/** The era in which a program has to be started again: it ended when asked for it, or it was too slow to say so. */
+export function findOtherEra({ cause }: MatrixError): Era | undefined {
+  if (cause instanceof SdkError && cause.code === SdkErrorCode.EraNegotiationFailed) return 'legacy'
+  return cause instanceof UnsupportedProtocolVersionError ? 'modern' : undefined
+}
+
+/** A server that is told in headers what others on the way may read has to say properly in which. */
+function assertMirrored(alias: string, { name, inputSchema }: ToolSurface): void {
+  const fault = findHeaderFault(inputSchema)
+  if (fault === undefined) return
+  throw new MatrixError('TOOL_FAILED', `"${alias}" wants an argument of "${name}" in a header. ${fault}`, {
+    hint: 'Only the author of the server can repair this.',
+  })
 }
 
 /** A transport may hang before the SDK starts its own clock. */
@@ -133,9 +180,9 @@ function callTool(
   client: Client,
   tool: ToolSurface,
   input: Record<string, unknown>,
-  { timeoutMs, signal, onProgress }: CallOptions,
+  { timeoutMs, signal, onProgress, meta }: CallOptions,
 ): Promise<RawResult> {
-  const params = { name: tool.name, arguments: input }
+  const params = { name: tool.name, arguments: input, ...(meta && { _meta: meta }) }
   const options = {
     timeout: timeoutMs,
     maxTotalTimeout: timeoutMs,

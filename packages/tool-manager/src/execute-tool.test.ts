@@ -51,6 +51,14 @@ test('a result that is too long is cut, and all of it is kept elsewhere', async 
   expect(spilled[0]?.length).toBe(3 << 20)
 })
 
+test('case 28: a result that is nested a hundred thousand deep is an error like any other', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('deep'), surface('echo')] })] })
+
+  expect(await call('deep', { depth: 100_000 })).toMatchObject({ isError: true, code: 'TOOL_FAILED' })
+  expect(await call('deep', { depth: 50 })).toMatchObject({ isError: false })
+  expect(textOf(await call('echo', { value: 'still here' }))).toBe('still here')
+})
+
 test('a call that is cancelled ends at once, and the server is told', async () => {
   const servers = [scriptedServer({ tools: [surface('silent'), surface('cancelled')] })]
   const { call } = await bootHarness({ servers })
@@ -96,6 +104,13 @@ test('the arguments that were checked are the ones that are sent, whatever the c
   input.value = 'changed'
 
   expect(textOf(await pending)).toBe('checked')
+})
+
+test('case 28: arguments that are nested a hundred thousand deep are refused as a value', async () => {
+  const { call } = await bootHarness()
+  const value = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+
+  expect(await call('echo', { value })).toMatchObject({ isError: true, code: 'TOOL_FAILED' })
 })
 
 test('arguments that are no object are refused as a value', async () => {

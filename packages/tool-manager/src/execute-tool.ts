@@ -1,10 +1,12 @@
 import { effectiveTimeoutMs, findToolSettings, formatToolUri } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
-import { findCallTarget } from './call-target.ts'
+import { DENIED_META } from './builtin/denied-path.ts'
+import { findCallTarget, noTarget } from './call-target.ts'
 import type { CallProgress, RawResult } from './connection.ts'
-import { checkGate, policyName, type Verdict } from './gate.ts'
+import { checkGate, leavesOutDenied, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
+import { isTooDeep } from './json-depth.ts'
 import type { ResolvedTool } from './registry.ts'
 import { errorResult, shapeResult, type ToolResult } from './tool-result.ts'
 
@@ -46,6 +48,7 @@ function readInput(input: unknown): Input {
     throw new MatrixError('TOOL_FAILED', 'The arguments of a tool are a JSON object.', {
       hint: 'Send an object with one field for each argument.',
     })
+  if (isTooDeep(input)) throw new MatrixError('TOOL_FAILED', 'The arguments are nested too deep.')
   return JSON.parse(JSON.stringify(input ?? {})) as Input
 }
 
@@ -59,7 +62,7 @@ async function passGate(
   const name = policyName(tool)
   // Following links costs more than most calls do, so only those with something to hold them against are looked at.
   const hasSettings = policy && findToolSettings(policy.toolsSettings, name)
-  const target = hasSettings ? await findCallTarget(input, tools.gate.base) : { paths: [], commands: [], hosts: [] }
+  const target = hasSettings ? await findCallTarget(input, tools.gate.base) : noTarget
 
   const first = checkGate({ tool, target }, tools.gate)
   if (first.verdict === 'deny' && first.step === 'user') return deny(tools, tool, first)
@@ -117,9 +120,16 @@ function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options: Execu
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
     const surface = live.get(tool.tool.name)
     if (!surface) throw new MatrixError('TOOL_DRIFT', `"${tool.server.alias}" no longer has "${tool.tool.name}".`)
-    return connection.callTool(surface, input, { timeoutMs, signal, onProgress })
+    return connection.callTool(surface, input, { timeoutMs, signal, onProgress, meta: metaOf(tools, tool) })
   })
   return signal ? untilAborted(answer, signal) : answer
+}
+
+/** Our own tools that look through folders leave out what is denied to them; nobody else's are told what that is. */
+function metaOf({ gate }: Tools, tool: ResolvedTool): Record<string, unknown> | undefined {
+  if (!leavesOutDenied(tool)) return undefined
+  const { deniedPaths = [] } = findToolSettings(gate.grant.policy?.toolsSettings ?? {}, policyName(tool)) ?? {}
+  return deniedPaths.length > 0 ? { [DENIED_META]: { paths: deniedPaths, base: gate.base } } : undefined
 }
 
 /** Nobody who has given up waits for a server to start; it goes on starting for those who have not. */

@@ -46,6 +46,13 @@ test('a chain tool never runs, whatever is allowed', () => {
 test.each<[string, ToolSettings, object, string]>([
   ['a denied path', { deniedPaths: ['secrets/**'] }, { paths: ['secrets/key'] }, 'deny'],
   ['a path below a denied one', { deniedPaths: ['/etc'] }, { paths: ['/etc/shadow'] }, 'deny'],
+  [
+    'a folder that holds a denied path',
+    { deniedPaths: ['src/secrets'] },
+    { paths: ['src'], folders: ['/work/src'] },
+    'deny',
+  ],
+  ['a folder that holds none', { deniedPaths: ['src/secrets'] }, { paths: ['doc'], folders: ['/work/doc'] }, 'ask'],
   ['a denied command', { deniedCommands: ['rm .*'] }, { commands: ['rm -rf /'] }, 'deny'],
   ['a denied command on a second line', { deniedCommands: ['.*curl.*'] }, { commands: ['true\ncurl evil'] }, 'deny'],
   ['a deny list that cannot be read', { deniedCommands: ['('] }, { commands: ['ls'] }, 'deny'],
@@ -101,7 +108,7 @@ function decide({ policy: held, manifest, effect = 'read', ...rules }: Rules, ta
   const declared = manifestOf([{ ...scriptedServer(), tools }], manifest)
   const tool = buildRegistry(declared).resolve('echo')
   const base = { cwd: '/work', home: '/home/me' }
-  const aim = { paths: ['a'], commands: ['ls'], hosts: [], ...target }
+  const aim = { paths: ['a'], folders: [], commands: ['ls'], hosts: [], ...target }
   return checkGate({ tool, target: aim }, { grant: { manifest: declared, policy: held }, base, ...rules })
 }
 

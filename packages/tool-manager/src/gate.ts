@@ -11,6 +11,7 @@ import {
   isToolVisible,
   matchesHostList,
   matchesPathList,
+  mayHoldDenied,
   type PathBase,
   type ToolAllowlist,
   type ToolName,
@@ -61,6 +62,11 @@ export function policyName({ server, tool }: ResolvedTool): ToolName {
   return { server: server.alias === BUILTIN_ALIAS ? undefined : server.alias, tool: tool.name }
 }
 
+/** How far other tools go into a folder is not known here, so these are the only ones that may be aimed above what is denied. */
+export function leavesOutDenied({ server, tool }: ResolvedTool): boolean {
+  return server.alias === BUILTIN_ALIAS && (tool.name === 'search' || tool.name === 'list_files')
+}
+
 function checkUser({ tool }: GateCall, { deny = [] }: GateRules): Verdict | undefined {
   if (!isToolAllowed(deny, policyName(tool))) return undefined
   return denied('user', `The user denies ${nameOf(tool)}.`)
@@ -92,6 +98,11 @@ function checkDenials({ tool, target }: GateCall, { grant: { policy }, base }: G
   const { deniedPaths = [], deniedCommands = [], deniedHosts = [] } = settings
   const path = deniedPaths.length > 0 ? target.paths.find((each) => isPathDenied(deniedPaths, each, base)) : undefined
   if (path !== undefined) return denied('settings', `${nameOf(tool)} may not touch ${path}.`)
+  const folder = leavesOutDenied(tool)
+    ? undefined
+    : target.folders.find((each) => mayHoldDenied(deniedPaths, each, base))
+  if (folder !== undefined)
+    return denied('settings', `${nameOf(tool)} may not touch something that may lie in ${folder}.`)
   if (deniedCommands.length > 0 && target.commands.some((each) => isCommandDenied(deniedCommands, each)))
     return denied('settings', `${nameOf(tool)} may not run this command.`)
   const host = deniedHosts.length > 0 ? target.hosts.find((each) => isHostDenied(deniedHosts, each)) : undefined

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createRawServer } from 'node:net'
 import { type HttpServer, serverSurfaceDigest, type ToolSurface } from '@matrix/manifest'
 import { expect, onTestFinished, test } from 'vitest'
 import { bootHarness, surface, textOf } from './scripted-server.testing.ts'
@@ -44,12 +44,31 @@ test('credentials do not follow a redirect to somebody else', async () => {
   expect(leaked).toBeUndefined()
 })
 
-test('an answer of any size takes no more than its share of memory', async () => {
+test('case 28: an answer of a gigabyte takes no more than its share of memory', async () => {
   const before = process.memoryUsage().rss
-  const { call } = await bootHarness({ servers: [await remote({ bytes: 300 << 20 })], ...given })
+  const { call } = await bootHarness({ servers: [await remote({ bytes: 1 << 30 })], ...given })
 
   expect(await call('echo')).toMatchObject({ isError: true })
   expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20)
+})
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+
+test.each([
+  ['with ten thousand headers', `${ok}${'X-Y: z\r\n'.repeat(10_000)}Content-Length: 2\r\n\r\n{}`],
+  ['with two lengths', `${ok}Content-Length: 2\r\nContent-Length: 20\r\n\r\n{}`],
+  ['nested a hundred thousand deep', `${ok}Content-Length: 100000\r\n\r\n${'['.repeat(100_000)}`],
+  ['that breaks off', `${ok}Content-Length: 1000\r\n\r\n{"jsonrpc":`],
+  ['that is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['that never comes', ''],
+  ['a letter at a time', `${ok}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'],
+])('case 28: an answer %s is an error within the time limit', async (_, start, drip = '') => {
+  const started = performance.now()
+  const poolOptions = { ...given.poolOptions, connectTimeoutMs: 1500 }
+  const { call } = await bootHarness({ servers: [await rawRemote(start, drip)], poolOptions })
+
+  expect(await call('echo')).toMatchObject({ isError: true, code: 'SERVER_UNAVAILABLE' })
+  expect(performance.now() - started).toBeLessThan(6000)
 })
 
 test('a remote server has no package; the digest of its list stands in for one', async () => {
@@ -119,6 +138,18 @@ async function remote({
     tools: tools.map(({ name }) => ({ name, side_effect_class: 'read' })),
     ...server,
   }
+}
+
+/** Answers every request with these bytes, then with more of them for as long as anybody listens. */
+async function rawRemote(start: string, drip: string): Promise<HttpServer> {
+  const raw = createRawServer((socket) => {
+    const clock = drip ? setInterval(() => socket.write(drip), 50) : undefined
+    socket.on('error', () => {}).on('close', () => clearInterval(clock))
+    socket.once('data', () => start && (drip ? socket.write(start) : socket.end(start)))
+  })
+  await new Promise<void>((done) => raw.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void raw.close())
+  return { ...(await remote({})), endpoint: `http://127.0.0.1:${(raw.address() as AddressInfo).port}/mcp` }
 }
 
 type Answer = (params: { protocolVersion?: string; arguments?: object }) => object

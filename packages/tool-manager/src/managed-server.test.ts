@@ -70,6 +70,15 @@ test.each([
   expect(events).toContainEqual(expect.objectContaining({ type: 'server_quarantined' }))
 })
 
+test('case 28: a definition that is nested without end is drift', async () => {
+  let items: object = { type: 'string' }
+  for (let depth = 0; depth < 2000; depth += 1) items = { items }
+  const server = scriptedServer({ tools: [surface('echo', { inputSchema: { type: 'object', ...items } })] })
+  const { call } = await bootHarness({ servers: [server] })
+
+  expect(await call('echo')).toMatchObject({ code: 'TOOL_DRIFT' })
+})
+
 test('a list that goes on for ever is drift', async () => {
   const { call } = await bootHarness({ servers: [scriptedServer({ endless: true })] })
 
@@ -110,23 +119,26 @@ test.each([
   ['never answers', { neverAnswers: true }, /did not answer within 1500 ms/],
   ['never lists its tools', { neverLists: true }, /did not answer within 1500 ms/],
   ['writes 300 MB without a line break', { lineBytes: 300 << 20, neverAnswers: true }, /is not there/, 15_000],
-])('a server that %s is unavailable, and the others do not notice', async (_, script, words, limitMs = 1500) => {
-  const before = process.memoryUsage().rss
-  const { call, tools } = await bootHarness({
-    servers: [scriptedServer(script, { alias: 'bad' }), scriptedServer({}, { alias: 'good' })],
-    poolOptions: { connectTimeoutMs: limitMs },
-  })
-  const start = performance.now()
-  const bad = call('mcp__bad__echo')
-  expect(textOf(await call('mcp__good__echo', { value: 'quick' }))).toBe('quick')
-  const answer = await bad
+])(
+  'case 33: a server that %s is unavailable, and the others do not notice',
+  async (_, script, words, limitMs = 1500) => {
+    const before = process.memoryUsage().rss
+    const { call, tools } = await bootHarness({
+      servers: [scriptedServer(script, { alias: 'bad' }), scriptedServer({}, { alias: 'good' })],
+      poolOptions: { connectTimeoutMs: limitMs },
+    })
+    const start = performance.now()
+    const bad = call('mcp__bad__echo')
+    expect(textOf(await call('mcp__good__echo', { value: 'quick' }))).toBe('quick')
+    const answer = await bad
 
-  expect(answer).toMatchObject({ isError: true, code: 'SERVER_UNAVAILABLE' })
-  expect(answer.error?.message).toMatch(words)
-  expect(performance.now() - start).toBeLessThan(15_000)
-  expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20)
-  await tools.close()
-})
+    expect(answer).toMatchObject({ isError: true, code: 'SERVER_UNAVAILABLE' })
+    expect(answer.error?.message).toMatch(words)
+    expect(performance.now() - start).toBeLessThan(15_000)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 << 20)
+    await tools.close()
+  },
+)
 
 test('a server that dies in the middle of a call fails that call, and the next one starts it again', async () => {
   const { call } = await bootHarness()
@@ -135,10 +147,26 @@ test('a server that dies in the middle of a call fails that call, and the next o
   expect(textOf(await call('echo', { value: 'back' }))).toBe('back')
 })
 
-test('noise between the messages is passed over', async () => {
+test('case 33: noise between the messages is passed over', async () => {
   const { call } = await bootHarness({ servers: [scriptedServer({ noise: true })] })
 
   expect(textOf(await call('echo', { value: 'heard' }))).toBe('heard')
+})
+
+test('case 33: what is no JSON is no answer; great numbers and bytes that are no text do no harm', async () => {
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('raw'), surface('echo')] })] })
+  const raw = (text: string, options = {}) => {
+    const line = Buffer.from(`{"jsonrpc":"2.0","id":ID,"result":${text}}\n`, 'latin1').toString('base64')
+    return call('raw', { line }, options)
+  }
+  const words = (text: string) => `{"content":[{"type":"text","text":"${text}"}]`
+
+  expect(await raw(`${words('x')},"score":NaN}`, { timeoutMs: 300 })).toMatchObject({ code: 'TOOL_TIMEOUT' })
+  expect(await raw(`${words('x')},"structuredContent":{"n":1e999}}`)).toMatchObject({ isError: false })
+  expect(await raw(`${words('x')},"structuredContent":{"n":${'9'.repeat(5000)}}}`)).toMatchObject({ isError: false })
+  expect(textOf(await raw(`${words('a\xff\xfeb')}}`))).toBe('a\uFFFD\uFFFDb')
+  expect(await raw('7', { timeoutMs: 300 })).toMatchObject({ code: 'TOOL_TIMEOUT' })
+  expect(textOf(await call('echo', { value: 'still here' }))).toBe('still here')
 })
 
 test('a program that does not exist is unavailable, by name', async () => {
@@ -149,7 +177,7 @@ test('a program that does not exist is unavailable, by name', async () => {
   expect(answer.error?.message).toContain('no-such-program, which is not installed')
 })
 
-test('forged and repeated answers are dropped and reported', async () => {
+test('case 32: forged and repeated answers are dropped and reported', async () => {
   const { call, events } = await bootHarness({
     servers: [scriptedServer({ tools: [surface('forge'), surface('echo')] })],
   })
@@ -159,14 +187,14 @@ test('forged and repeated answers are dropped and reported', async () => {
   expect(events.filter(({ type }) => type === 'protocol_violated').length).toBeGreaterThanOrEqual(4)
 })
 
-test('a server that forges without end loses its connection', async () => {
+test('case 32: a server that forges without end loses its connection', async () => {
   const servers = [scriptedServer({ tools: [surface('forge')], forged: 100 })]
   const { call } = await bootHarness({ servers })
 
   expect(await call('forge')).toMatchObject({ code: 'SERVER_UNAVAILABLE' })
 })
 
-test('what a server asks of its own accord is declined', async () => {
+test('case 32: what a server asks of its own accord is declined', async () => {
   const { call, events } = await bootHarness({ servers: [scriptedServer({ tools: [surface('ask')] })] })
 
   expect(textOf(await call('ask'))).toBe('asked')

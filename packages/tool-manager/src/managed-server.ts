@@ -5,7 +5,7 @@ import { checkServer, driftError, type Verification } from './verification.ts'
 
 /** What happens to a server, for logs and screens. No text in it comes from the server unredacted. */
 export type ServerEvent =
-  | { type: 'server_started'; alias: string; tools: number; tookMs: number }
+  | { type: 'server_started'; alias: string; era: Connection['era']; tools: number; tookMs: number }
   | { type: 'server_checked'; alias: string; verification: Verification }
   | { type: 'server_stopped'; alias: string }
   | { type: 'server_unavailable'; alias: string; error: MatrixError }
@@ -93,7 +93,8 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
       opened = connection
       void connection.closed.then(() => forget(connection))
       live = await verify(connection)
-      onEvent({ type: 'server_started', alias, tools: live.tools.size, tookMs: performance.now() - start })
+      const { era } = connection
+      onEvent({ type: 'server_started', alias, era, tools: live.tools.size, tookMs: performance.now() - start })
       failure = undefined
       return live
     } catch (error) {

@@ -5,6 +5,9 @@ export type PeerGuardOptions = {
   onViolation?: ((what: string) => void) | undefined
 }
 
+/** The SDK knows a pipe by these two names. What a silence or an early end means is different there. */
+export type PipeTransport = Transport & { readonly pid: null; readonly stderr: null }
+
 /** After this many a server is not confused but hostile. */
 const MAX_VIOLATIONS = 32
 
@@ -12,11 +15,13 @@ const MAX_VIOLATIONS = 32
  * Lets through only what a server may say: answers to questions that are still open, by exactly their id, and
  * notifications. Questions of its own reach the client, which declines them, but too many of either end the connection.
  */
-export function guardPeer(inner: Transport, { onViolation }: PeerGuardOptions = {}): Transport {
+export function guardPeer(inner: Transport, { onViolation }: PeerGuardOptions = {}): PipeTransport {
   const open = new Set<string | number>()
   let violations = 0
 
-  const outer: Transport = {
+  const outer: PipeTransport = {
+    pid: null,
+    stderr: null,
     async start() {
       inner.onclose = () => outer.onclose?.()
       inner.onerror = (error) => outer.onerror?.(error)

@@ -26,7 +26,7 @@ test('messages go both ways, and noise between them is told and passed over', as
   await client.close()
 })
 
-test('a message longer than 10 MiB ends the connection, and the memory stays small', async () => {
+test('case 33: a message longer than 10 MiB ends the connection, and the memory stays small', async () => {
   const before = process.memoryUsage().rss
   const flood = `const chunk = 'x'.repeat(1 << 20); if (id) { const more = () => { while (process.stdout.write(chunk)); process.stdout.once('drain', more) }; more() }`
   const { client, errors } = await connect(flood)

@@ -1,6 +1,16 @@
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ToolSurface } from '@matrix/manifest'
 import { expect, test } from 'vitest'
-import { bootHarness, lockOf, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
+import {
+  bootHarness,
+  lockOf,
+  manifestOf,
+  scriptedServer,
+  surface,
+  temporaryFolder,
+  textOf,
+} from './scripted-server.testing.ts'
 
 const agreed: ToolSurface[] = [
   surface('echo', {
@@ -26,20 +36,35 @@ const pulls: [string, ToolSurface[], RegExp][] = [
     [{ ...echo, description: `${echo.description}\u{E0053}\u{E0045}` }, change],
     /nobody sees/,
   ],
+  [
+    'words hide between characters of no width',
+    [{ ...echo, description: 'Does\u200B\u200D echo' }, change],
+    /nobody sees/,
+  ],
+  [
+    'a description drives a terminal',
+    [{ ...echo, description: 'Does\u001b[2J echo' }, change],
+    /nobody sees|description/,
+  ],
+  [
+    'a description grows to 100 KB',
+    [{ ...echo, description: `Does echo${' and more'.repeat(12_000)}` }, change],
+    /description/i,
+  ],
   ['a bidirectional override reverses words', [{ ...echo, description: `Does \u202Eecho` }, change], /nobody sees/],
   ['an output schema appears', [{ ...echo, outputSchema: { type: 'object' } }, change], /form of the answer/],
   ['a tool is added', [echo, change, surface('delete_all')], /"delete_all"/],
   ['a tool is listed twice', [echo, change, echo], /twice/],
 ]
 
-test.each(pulls)('when %s before the connection, nothing of the server is called', async (_, tools, words) => {
+test.each(pulls)('case 29: when %s before the connection, nothing of the server is called', async (_, tools, words) => {
   const answer = await callAfter(tools)
 
   expect(answer).toMatchObject({ isError: true, code: 'TOOL_DRIFT' })
   expect(answer.error?.message).toMatch(words)
 })
 
-test.each(pulls)('when %s in flight, the next call is refused', async (_, changed) => {
+test.each(pulls)('case 29: when %s in flight, the next call is refused', async (_, changed) => {
   const server = scriptedServer({ tools: agreed, changed })
   const manifest = manifestOf([server])
   const { call } = await bootHarness({ manifest, lock: lockOf(manifest, { scripted: agreed }) })
@@ -53,6 +78,23 @@ test('the same definitions in another order, with other spacing of keys, are no 
   const answer = await callAfter([change, { ...echo, inputSchema: { additionalProperties, ...rest } }])
 
   expect(textOf(answer)).toBe('x')
+})
+
+test('case 29: when the bytes of a program change, nothing of them runs', async () => {
+  const folder = temporaryFolder()
+  const [script = '', given = ''] = scriptedServer({ tools: agreed }).args ?? []
+  const file = join(folder, 'server.mjs')
+  copyFileSync(script, file)
+  const { call, tools } = await bootHarness({ servers: [scriptedServer({ tools: agreed }, { args: [file, given] })] })
+  expect(textOf(await call('echo', { value: 'x' }))).toBe('x')
+  await tools.park()
+  writeFileSync(
+    file,
+    `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`,
+  )
+
+  expect(await call('echo', { value: 'x' })).toMatchObject({ isError: true, error: { code: 'PACKAGE_MISMATCH' } })
+  expect(existsSync(join(folder, 'ran'))).toBe(false)
 })
 
 test('a lock that was made for another manifest is refused at boot', async () => {

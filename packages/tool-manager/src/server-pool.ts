@@ -7,9 +7,10 @@ import {
   type StdioServer,
   type ToolSurface,
 } from '@matrix/manifest'
+import type { MatrixError } from '@matrix/protocol'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { boundedFetch } from './bounded-fetch.ts'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, type Era, findOtherEra } from './connection.ts'
 import { type Lookup, resolveCredentials } from './credential.ts'
 import { type ManagedServer, openManagedServer, type ServerEvent } from './managed-server.ts'
 import type { PackageProgress, PackageStore } from './package-store.ts'
@@ -82,6 +83,8 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
   const { connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS, idleMs = IDLE_MS, redactor = openRedactor() } = options
   const onEvent = redacting(redactor, options.onEvent)
   const entries = new Map<string, { server: ManagedServer; leases: number }>()
+  // Programs that were found to speak the older protocol; asking them again would only cost time.
+  const older = new Set<string>()
 
   return {
     redactor,
@@ -155,17 +158,35 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
     const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
     const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
-    const transport = programTransport(() => options.sandbox.spawn(box))
-    const connection = await connect({
-      alias,
-      transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
-      // Asking first which era a program speaks would start it twice.
-      mode: 'legacy',
-      timeoutMs,
-      onListChanged,
-      lastWords: () => redactor.text(transport.lastWords()),
-    })
+    const connection = await connectProgram(alias, box, onListChanged)
     return { connection, launch }
+  }
+
+  /**
+   * Asks in place which era the program speaks, so that it starts once; only one that ends when asked, or is too slow to answer, starts again.
+   * A lock does not hold the answer: to ask costs one message, and what the server then lists is verified in either era.
+   */
+  async function connectProgram(alias: string, box: BoxLaunch, onListChanged: () => void): Promise<Connection> {
+    const key = digestValue([box.program, box.args])
+    const deadline = performance.now() + timeoutMs
+    const start = (mode: 'auto' | Era) => {
+      const transport = programTransport(() => options.sandbox.spawn(box))
+      return connect({
+        alias,
+        transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
+        mode,
+        timeoutMs: Math.max(1, Math.round(deadline - performance.now())),
+        onListChanged,
+        lastWords: () => redactor.text(transport.lastWords()),
+      })
+    }
+    const connection = await start(older.has(key) ? 'legacy' : 'auto').catch((error: MatrixError) => {
+      const era = findOtherEra(error)
+      if (!era) throw error
+      return start(era)
+    })
+    if (connection.era === 'legacy') older.add(key)
+    return connection
   }
 
   function connectEndpoint(server: HttpServer, onListChanged: () => void): Promise<Connection> {

@@ -15,7 +15,7 @@ const mayUse: Record<string, string[]> = {
   'event-store': ['protocol'],
   'task-tree': ['protocol'],
   'provider-loop': ['protocol'],
-  demo: ['mock-provider', 'protocol', 'task-tree'],
+  demo: ['mock-provider', 'orchestrator', 'protocol', 'task-tree'],
   'tool-manager': ['manifest', 'protocol'],
   orchestrator: ['event-store', 'manifest', 'protocol', 'provider-loop', 'task-tree', 'tool-manager'],
   daemon: [

@@ -1,6 +1,14 @@
 import { join, resolve } from 'node:path'
+import { formatToolUri, type Manifest, type ToolAllowlist } from '@matrix/manifest'
 import { MatrixError, printable } from '@matrix/protocol'
-import { type ApprovalPort, bootTools, executeTool, openApprovalFile, type ToolResult } from '@matrix/tool-manager'
+import {
+  type ApprovalPort,
+  bootTools,
+  buildRegistry,
+  executeTool,
+  openApprovalFile,
+  type ToolResult,
+} from '@matrix/tool-manager'
 import { readAgentFile } from '../agent-file.ts'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode, exitCodeOf } from '../exit-code.ts'
@@ -31,12 +39,22 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
     const worktree = resolve(options.worktree ?? '.')
     const approve = approvalPort(options.yes ?? false)
     const always = openApprovalFile(join(dataFolder(), 'approvals', 'always.json'))
-    const tools = bootTools({ ...agent, pool: bench.pool, worktree, approve, always })
+    const skill = onlyTool(agent.manifest, name)
+    const tools = bootTools({ ...agent, skill, pool: bench.pool, worktree, approve, always })
     const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
     return present(result, options)
   } finally {
     process.off('SIGINT', interrupt)
     await bench.close()
+  }
+}
+
+/** An agent's server has the box of all its tools; for one call the box of that tool is enough. */
+function onlyTool(manifest: Manifest, name: string): ToolAllowlist {
+  try {
+    return new Set([formatToolUri(buildRegistry(manifest).resolve(name).uri)])
+  } catch {
+    return 'unconstrained' // The call itself will say what is wrong with the name.
   }
 }
 

@@ -5,11 +5,10 @@ import { print } from '../terminal.ts'
 
 type Word = { word: string; summary: string }
 
-const shells: Record<string, (commands: (Word & { options: Word[] })[]) => string> = {
-  bash: bashScript,
-  zsh: zshScript,
-  fish: fishScript,
-}
+/** A command and what can follow it: commands of its own, options, or both. */
+type Node = Word & { commands: Node[]; options: Word[] }
+
+const shells: Record<string, (commands: Node[]) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
 /** A script made from the commands themselves, so it is never behind them. */
 export function completion(shell: string, program: Command): ExitCode {
@@ -18,51 +17,65 @@ export function completion(shell: string, program: Command): ExitCode {
     throw new MatrixError('FORMAT_UNKNOWN', `There is no completion for ${shell}.`, {
       hint: 'Choose bash, zsh or fish.',
     })
-  print(
-    script(
-      program.commands.map((command) => ({
-        word: command.name(),
-        summary: command.summary(),
-        options: optionsOf(command),
-      })),
-    ),
-  )
+  print(script(program.commands.map(nodeOf)))
   return exitCode.ok
 }
 
-function optionsOf(command: Command): Word[] {
+function nodeOf(command: Command): Node {
   const help = { word: '--help', summary: 'show help' }
-  return [...command.options.map(({ long, description }) => ({ word: long ?? '', summary: description })), help]
+  const options = command.options.map(({ long, description }) => ({ word: long ?? '', summary: description }))
+  return {
+    word: command.name(),
+    summary: command.summary(),
+    commands: command.commands.map(nodeOf),
+    options: [...options, help],
+  }
 }
 
-type Commands = Parameters<(typeof shells)['bash']>[0]
+/** Every command by the words that lead to it, such as `task create`, and what may stand after them. */
+function pathsOf(commands: readonly Node[]): { path: string; words: Word[] }[] {
+  return commands.flatMap(({ word, commands: below, options }) => [
+    { path: word, words: [...below, ...options] },
+    ...below.map((one) => ({ path: `${word} ${one.word}`, words: one.options })),
+  ])
+}
 
-function bashScript(commands: Commands): string {
-  const list = (words: readonly string[]) => `$'${words.join('\\n')}'`
-  const cases = commands.map(
-    ({ word, options }) => `    ${word}) words=${list(options.map((option) => option.word))} ;;`,
-  )
+function bashScript(commands: Node[]): string {
+  const list = (words: readonly Word[]) => `$'${words.map(({ word }) => word).join('\\n')}'`
+  const groups = commands.filter((command) => command.commands.length > 0).map(({ word }) => word)
+  const cases = pathsOf(commands).map(({ path, words }) => `    '${path}') words=${list(words)} ;;`)
+  const first = [...commands, { word: '--help', summary: '' }, { word: '--version', summary: '' }]
   return `_matrix() {
-  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]} words
-  if (( COMP_CWORD == 1 )); then words=${list([...commands.map(({ word }) => word), '--help', '--version'])}
-  else case \${COMP_WORDS[1]} in
+  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]} words path=\${COMP_WORDS[1]}
+  if (( COMP_CWORD > 2 )); then case $path in ${groups.join('|')}) path="$path \${COMP_WORDS[2]}" ;; esac; fi
+  if (( COMP_CWORD == 1 )); then words=${list(first)}
+  else case $path in
 ${cases.join('\n')}
   esac; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
-  if [[ $current != -* && $COMP_CWORD -gt 1 ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
+  if [[ $current != -* && $COMP_CWORD -gt 1 && \${#COMPREPLY[@]} -eq 0 ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
 }
 complete -o filenames -F _matrix matrix mxd`
 }
 
-function zshScript(commands: Commands): string {
-  const list = commands.map(({ word, summary }) => `'${word}:${quote(summary)}'`)
-  const cases = commands.map(
-    ({ word, options }) =>
-      `    ${word}) _arguments ${options.map((option) => `'${option.word}[${quote(option.summary)}]'`).join(' ')} '*:file:_files' ;;`,
-  )
+function zshScript(commands: Node[]): string {
+  const describe = (words: readonly Word[]) => words.map(({ word, summary }) => `'${word}:${quote(summary)}'`).join(' ')
+  const flags = (words: readonly Word[]) => words.map(({ word, summary }) => `'${word}[${quote(summary)}]'`).join(' ')
+  const cases = commands.flatMap(({ word, commands: below, options }) => {
+    if (below.length === 0) return [`    ${word}) _arguments ${flags(options)} '*:file:_files' ;;`]
+    const nested = below.map((one) => `      ${one.word}) _arguments ${flags(one.options)} '*:file:_files' ;;`)
+    return [
+      `    ${word})`,
+      `      if (( CURRENT == 2 )); then local -a below=(${describe(below)}); _describe command below; return; fi`,
+      '      shift words; (( CURRENT-- ))',
+      '      case $words[1] in',
+      ...nested.map((text) => `  ${text}`),
+      '      esac ;;',
+    ]
+  })
   return `#compdef matrix mxd
 _matrix() {
-  local -a commands=(${list.join(' ')})
+  local -a commands=(${describe(commands)})
   if (( CURRENT == 2 )); then _describe command commands; return; fi
   shift words; (( CURRENT-- ))
   case $words[1] in
@@ -72,18 +85,34 @@ ${cases.join('\n')}
 compdef _matrix matrix mxd`
 }
 
-function fishScript(commands: Commands): string {
+function fishScript(commands: Node[]): string {
+  const line = (program: string, when: string, rest: string, summary: string) =>
+    `complete -c ${program} -n '${when}' ${rest} -d '${quote(summary)}'`
   return ['matrix', 'mxd']
     .flatMap((program) => [
-      ...commands.map(
-        ({ word, summary }) => `complete -c ${program} -n __fish_use_subcommand -f -a ${word} -d '${quote(summary)}'`,
-      ),
-      ...commands.flatMap(({ word, options }) =>
-        options.map(
-          (option) =>
-            `complete -c ${program} -n '__fish_seen_subcommand_from ${word}' -l ${option.word.slice(2)} -d '${quote(option.summary)}'`,
-        ),
-      ),
+      ...commands.map(({ word, summary }) => line(program, '__fish_use_subcommand', `-f -a ${word}`, summary)),
+      ...commands.flatMap(({ word, commands: below, options }) => {
+        const seen = `__fish_seen_subcommand_from ${word}`
+        const names = below.map((one) => one.word).join(' ')
+        return [
+          ...below.map((one) =>
+            line(program, `${seen}; and not __fish_seen_subcommand_from ${names}`, `-f -a ${one.word}`, one.summary),
+          ),
+          ...(below.length > 0 ? [] : options).map((one) =>
+            line(program, seen, `-l ${one.word.slice(2)}`, one.summary),
+          ),
+          ...below.flatMap((one) =>
+            one.options.map((option) =>
+              line(
+                program,
+                `${seen}; and __fish_seen_subcommand_from ${one.word}`,
+                `-l ${option.word.slice(2)}`,
+                option.summary,
+              ),
+            ),
+          ),
+        ]
+      }),
     ])
     .join('\n')
 }

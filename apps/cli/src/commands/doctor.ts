@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkSandbox, findRipgrep, openPackageStore, resolveIdentity } from '@matrix/tool-manager'
@@ -11,7 +11,15 @@ type Check = { name: string; ok: boolean; found: string; fix?: string }
 
 /** Whether this machine has what Matrix needs; for what is missing, the one thing to do. */
 export async function doctor({ json }: { json?: boolean }): Promise<ExitCode> {
-  const checks = await Promise.all([checkNode(), checkNpm(), checkGit(), checkBox(), checkRipgrep(), checkStore()])
+  const checks = await Promise.all([
+    checkNode(),
+    checkNpm(),
+    checkGit(),
+    checkBox(),
+    checkLimits(),
+    checkRipgrep(),
+    checkStore(),
+  ])
   if (json) printJson({ ok: checks.every(({ ok }) => ok), checks })
   else print(format(checks))
   return checks.every(({ ok }) => ok) ? exitCode.ok : exitCode.findings
@@ -38,10 +46,19 @@ async function checkProgram(name: string, fix: string): Promise<Check> {
 
 /** Not whether the program is there, but whether a box that it makes holds. */
 async function checkBox(): Promise<Check> {
-  const status = await checkSandbox({ identity: resolveIdentity() })
+  const identity = resolveIdentity()
+  const status = await checkSandbox({ identity })
+  const whose = identity ? `; boxes run as user ${identity.uid}, who has to own what they write` : ''
   if (status.available)
-    return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box` }
+    return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box${whose}` }
   return { name: 'sandbox', ok: false, found: status.reason, fix: status.fix }
+}
+
+/** Nothing to repair: what is limited and what is not has to be known before a machine is trusted with many agents. */
+async function checkLimits(): Promise<Check> {
+  const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => '')
+  const kernel = /\bmemory\b/.test(controllers) ? '' : '; this kernel could not do that through cgroup v2 either'
+  return { name: 'limits', ok: true, found: `memory is limited for each process, not for a box as a whole${kernel}` }
 }
 
 async function checkRipgrep(): Promise<Check> {

@@ -1,6 +1,6 @@
 import { formatToolUri } from '@matrix/manifest'
 import { printableLine } from '@matrix/protocol'
-import { buildRegistry, checkGate, type ResolvedTool, type Verdict } from '@matrix/tool-manager'
+import { buildRegistry, checkGate, noTarget, type ResolvedTool, type Verdict } from '@matrix/tool-manager'
 import { type AgentFile, readAgentFile } from '../agent-file.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
@@ -16,7 +16,7 @@ export async function tools(path: string, { json }: { json?: boolean }): Promise
 
 function decide({ manifest, policy }: AgentFile, tool: ResolvedTool): Verdict {
   const base = { cwd: process.cwd(), home: process.env.HOME ?? '/' }
-  return checkGate({ tool, target: { paths: [], commands: [], hosts: [] } }, { grant: { manifest, policy }, base })
+  return checkGate({ tool, target: noTarget }, { grant: { manifest, policy }, base })
 }
 
 function describe({ uri, wireName, tool }: ResolvedTool, { verdict }: Verdict): object {

@@ -239,3 +239,16 @@ test('text from a manifest reaches no terminal as an escape', async () => {
     ).toEqual([])
   }
 })
+
+test('a credential that is the name of a field is shown nowhere', async () => {
+  const token = `ghp_${'a1'.repeat(18)}`
+  const cwd = folderWith({
+    'a.json': goodManifest.replace('"agent":', `"${token}": 1,\n"agent":`),
+    'twice.json': `{"name": "a",\n"${token}": 1,\n"${token}": 2}`,
+  })
+  for (const form of [[], ['--json'], ['--sarif'], ['--github']]) {
+    const { code, stdout, stderr } = await matrix(['verify', '--offline', ...form, 'a.json', 'twice.json'], { cwd })
+    expect(code).toBe(1)
+    expect(stdout + stderr).not.toContain(token)
+  }
+})

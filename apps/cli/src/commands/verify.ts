@@ -6,11 +6,10 @@ import {
   type Mode,
   manifestDigest,
   parseDocument,
-  parseSkill,
   placeProblems,
   type Report,
   verifyDocument,
-} from '@matrix/manifest'
+} from '@matrix/manifest/verify'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { findInputs, type InputPath, readInput } from '../input-file.ts'
@@ -105,7 +104,13 @@ async function verifyLive(path: string, bytes: Buffer, found: FileReport, option
   return { ...found, servers, findings: [...found.findings, ...live] }
 }
 
-function verifySkill(file: string, text: string, mode: Mode, manifest: Manifest | undefined): FileReport {
+async function verifySkill(
+  file: string,
+  text: string,
+  mode: Mode,
+  manifest: Manifest | undefined,
+): Promise<FileReport> {
+  const { parseSkill } = await import('@matrix/manifest')
   const { tools, findings } = parseSkill(text, { mode, ...(manifest && { manifest }) })
   const allowed = tools === 'unconstrained' ? 'any tool of its manifest' : `${tools.size} tool URIs`
   return { file, text, format: 'skill', summary: `Skill, ${allowed}`, value: undefined, findings }
@@ -176,7 +181,7 @@ function jsonReport(
       summary,
       digest: value === undefined ? undefined : digestOf(value),
       findings,
-      ...(servers && { servers }),
+      ...(servers && { servers: servers.map(({ table: _, ...server }) => server) }),
     })),
   }
 }

@@ -67,6 +67,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 1000 },
     // A request whose id was chosen by the caller could pretend to be another one in the log.
     requestIdHeader: false,
+    // An address that no route can read is answered before any hook runs, and without being repeated.
+    frameworkErrors: (_, __, reply: FastifyReply) => {
+      const failure = new MatrixError('REQUEST_INVALID', 'The address cannot be read.')
+      reply.code(failure.status).headers(securityHeaders).send(failure.toJSON())
+    },
     serverFactory: (listener) => createHttpServer(listener, tls),
   })
 

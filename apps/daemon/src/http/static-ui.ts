@@ -68,7 +68,7 @@ function toAsset(path: string, bytes: Buffer): Asset {
 async function sendAsset(asset: Asset, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   reply.headers({
     'content-type': asset.type,
-    'cache-control': asset.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'cache-control': asset.isHashed ? 'private, max-age=31536000, immutable' : 'no-cache',
     etag: asset.etag,
     vary: 'accept-encoding',
   })

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { type Problem, severityIn } from '../document/finding.ts'
 import { quoteText } from '../document/quoted-text.ts'
 import { type FieldRule, inOtherFormat, schemaProblems } from '../document/schema-problems.ts'
-import { findHidden } from '../document/text-check.ts'
+import { addCredentials, findHidden } from '../document/text-check.ts'
+import type { EnvironmentLookup } from '../manifest/manifest-check.ts'
 import type { Policy } from '../policy/policy.ts'
 import { AgentFormat, AgentServer, agentFormatSynonyms } from './agent-format.ts'
 import { checkAgentName } from './agent-name.ts'
@@ -19,7 +20,7 @@ export type AgentFormatCheck = {
 }
 
 /** Everything about an agent in the Agent Format that can be told from the document alone. */
-export function checkAgentFormat(value: unknown): AgentFormatCheck {
+export function checkAgentFormat(value: unknown, isSet?: EnvironmentLookup): AgentFormatCheck {
   const parsed = AgentFormat.safeParse(value)
   const formProblems = parsed.success
     ? []
@@ -30,7 +31,7 @@ export function checkAgentFormat(value: unknown): AgentFormatCheck {
 
   const parts = agent ?? readableParts(value)
   const { policy, problems: policyProblems } = checkPolicy(parts)
-  const problems = [...formProblems, ...meaningProblems(parts), ...policyProblems]
+  const problems = addCredentials([...formProblems, ...meaningProblems(parts, isSet), ...policyProblems], value)
   const hasError = problems.some((problem) => severityIn('default', problem) === 'error')
   return { agent, policy: hasError ? undefined : policy, problems }
 }
@@ -90,7 +91,7 @@ function isReadableAs(schema: z.core.$ZodType, value: unknown): boolean {
   return error?.issues.every(({ code }) => code === 'unrecognized_keys') ?? true
 }
 
-function meaningProblems(agent: Partial<AgentFormat>): Problem[] {
+function meaningProblems(agent: Partial<AgentFormat>, isSet: EnvironmentLookup | undefined): Problem[] {
   const prompt = agent.prompt ? 'prompt' : 'systemPrompt'
   const servers: Record<string, AgentServer | undefined> = agent.mcpServers ?? {}
   return [
@@ -98,7 +99,7 @@ function meaningProblems(agent: Partial<AgentFormat>): Problem[] {
     ...synonymProblems(agent),
     ...findHidden(agent.description, ['description']),
     ...findHidden(agent[prompt], [prompt]),
-    ...Object.entries(servers).flatMap(([name, server]) => (server ? checkAgentServer(name, server) : [])),
+    ...Object.entries(servers).flatMap(([name, server]) => (server ? checkAgentServer(name, server, isSet) : [])),
     ...aliasProblems(agent.toolAliases ?? {}, Object.keys(servers)),
     ...otherFileProblems(agent),
   ]

@@ -5,6 +5,7 @@ import { credentialProblem, findControls, findCredentials, findHidden } from '..
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { findMalformedReference } from '../manifest/environment-reference.ts'
 import { isLoopback } from '../manifest/loopback.ts'
+import { type EnvironmentLookup, unsetVariable } from '../manifest/manifest-check.ts'
 import { isAlias } from '../manifest/tool-uri.ts'
 import { NATIVE_PREFIXES } from '../policy/tool-pattern.ts'
 import type { AgentServer } from './agent-format.ts'
@@ -24,7 +25,7 @@ function agentTransport(server: AgentServer): 'stdio' | 'http' | undefined {
   return server.command ? 'stdio' : server.url ? 'http' : undefined
 }
 
-export function checkAgentServer(name: string, server: AgentServer): Problem[] {
+export function checkAgentServer(name: string, server: AgentServer, isSet?: EnvironmentLookup): Problem[] {
   const path = ['mcpServers', name]
   return [
     ...nameProblems(name, path),
@@ -35,6 +36,7 @@ export function checkAgentServer(name: string, server: AgentServer): Problem[] {
     ...findCredentials(server.oauth, [...path, 'oauth']),
     ...findCredentials(server.auth, [...path, 'auth']),
     ...unreadProblems(name, server, path),
+    ...(isSet ? unsetProblems(server, path, isSet) : []),
   ]
 }
 
@@ -148,6 +150,26 @@ function assignmentProblems(entries: Record<string, string> | null | undefined, 
     const where = [...path, name]
     if (isLiteralCredential(name, value)) return [credentialProblem(name, where)]
     return [...findControls(value, where), ...referenceProblems(`"${name}"`, value, where)]
+  })
+}
+
+const reference = /\$env:([A-Za-z_]\w*)|\$\{(?:env:)?([A-Za-z_]\w*)\}/g
+
+/** References, in any of the spellings of this format, to what is not set where the agent would run. One with a value of its own needs no other. */
+function unsetProblems(
+  { url = '', args = [], env, headers }: AgentServer,
+  path: Path,
+  isSet: EnvironmentLookup,
+): Problem[] {
+  const texts: [string, ...(string | number)[]][] = [
+    [url, 'url'],
+    ...args.map((text, index): [string, string, number] => [text, 'args', index]),
+    ...Object.entries(env ?? {}).map(([name, text]): [string, string, string] => [text, 'env', name]),
+    ...Object.entries(headers ?? {}).map(([name, text]): [string, string, string] => [text, 'headers', name]),
+  ]
+  return texts.flatMap(([text, ...steps]) => {
+    const names = [...text.matchAll(reference)].map(([, matrix, other]) => matrix ?? other ?? '')
+    return names.filter((name) => !isSet(name)).map((name) => unsetVariable(name, [...path, ...steps]))
   })
 }
 

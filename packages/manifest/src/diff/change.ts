@@ -67,16 +67,25 @@ export function matchUp<Item>(
   return matches
 }
 
-/** Takes each removed item together with an added one that looks like it, once; what is left was really removed or added. */
+/** Takes each removed item together with an added one of the same likeness, once; what is left was really removed or added. */
 export function pairUp<Item>(
   { removed, added, kept }: Matches<Item>,
-  looksLike: (before: Item, after: Item) => boolean,
+  likenessOf: (item: Item) => string | undefined,
 ): Matches<Item> & { renamed: [before: Item, after: Item][] } {
-  const left = [...added]
+  const byLikeness = new Map<string | undefined, Item[]>()
+  // From the last to the first, so that the first is taken first.
+  for (const item of added.toReversed()) {
+    const likeness = likenessOf(item)
+    const alike = byLikeness.get(likeness)
+    if (alike) alike.push(item)
+    else byLikeness.set(likeness, [item])
+  }
+  byLikeness.delete(undefined)
   const renamed = removed.flatMap((item): [Item, Item][] => {
-    const at = left.findIndex((other) => looksLike(item, other))
-    return at === -1 ? [] : left.splice(at, 1).map((other) => [item, other])
+    const other = byLikeness.get(likenessOf(item))?.pop()
+    return other === undefined ? [] : [[item, other]]
   })
-  const gone = new Set(renamed.map(([before]) => before))
-  return { removed: removed.filter((item) => !gone.has(item)), added: left, kept, renamed }
+  const paired = new Set(renamed.flat())
+  const isLeft = (item: Item) => !paired.has(item)
+  return { removed: removed.filter(isLeft), added: added.filter(isLeft), kept, renamed }
 }

@@ -230,6 +230,20 @@ test('a transport that changed is the first thing said', () => {
   })
 })
 
+test('ten thousand tools under other names are told apart in a moment', () => {
+  const tools = (prefix: string) =>
+    Array.from({ length: 10_000 }, (_, index) => ({
+      name: `${prefix}${index}`,
+      description: `Does ${index}`,
+      side_effect_class: 'read' as const,
+    }))
+  const started = performance.now()
+  const changes = diffManifest(withDocs({ tools: tools('a') }), withDocs({ tools: tools('b') }))
+
+  expect(changes.filter(({ kind }) => kind === 'tool_renamed')).toHaveLength(10_000)
+  expect(performance.now() - started).toBeLessThan(3000)
+})
+
 test('a server is taken for a renamed one only if it is the same package, file or address', () => {
   const kinds = (before: Server, after: Server) =>
     diffManifest({ ...manifest, servers: [before] }, { ...manifest, servers: [after] }).map(({ kind }) => kind)

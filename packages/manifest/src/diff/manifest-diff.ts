@@ -44,7 +44,7 @@ export function matchServers(
 ): Matches<Server> & { renamed: [before: Server, after: Server][] } {
   return pairUp(
     matchUp(before.servers, after.servers, ({ alias }) => alias),
-    looksLike,
+    likenessOf,
   )
 }
 
@@ -113,12 +113,10 @@ function toolNames({ tools }: Server): string {
 }
 
 /** The same package or address, whatever it is called. */
-function looksLike(before: Server, after: Server): boolean {
-  if (before.transport === 'http') return after.transport === 'http' && before.endpoint === after.endpoint
-  if (after.transport === 'http') return false
-  const [old, now] = [before, after].map(({ command, args = [] }) => parseLauncher(command, args))
-  if (old?.kind === 'package' && now?.kind === 'package') return old.name === now.name
-  return before.package_digest === after.package_digest
+function likenessOf(server: Server): string {
+  if (server.transport === 'http') return `http ${server.endpoint}`
+  const launcher = parseLauncher(server.command, server.args ?? [])
+  return launcher.kind === 'package' ? `package ${launcher.name}` : `digest ${server.package_digest}`
 }
 
 function diffNativeTools(before: readonly NativeTool[], after: readonly NativeTool[]): Change[] {

@@ -1,6 +1,6 @@
 import { hasHiddenCharacters } from '@matrix/protocol'
-import { isSameJson } from '../document/json-equality.ts'
 import type { ToolSurface } from '../lock/surface.ts'
+import { canonicalForm } from '../manifest/digest.ts'
 import type { SideEffect, Tool } from '../manifest/manifest.ts'
 import { type Change, type Danger, matchUp, pairUp } from './change.ts'
 import { diffHiddenText, diffPersuasion, diffSurface, isPersuasive } from './surface-diff.ts'
@@ -20,7 +20,7 @@ export function diffTools(
 ): Change[] {
   const matches = pairUp(
     matchUp(before, after, ({ tool }) => tool.name),
-    looksLike,
+    likenessOf,
   )
   return [
     ...matches.added.flatMap((each) => addedTool(each, server, allowed)),
@@ -80,13 +80,8 @@ function mayCall({ side_effect_class: needs }: Tool, allowed: readonly SideEffec
 }
 
 /** The same in everything but its name. */
-function looksLike(before: DefinedTool, after: DefinedTool): boolean {
-  if (before.definition && after.definition)
-    return (
-      before.definition.description === after.definition.description &&
-      isSameJson(before.definition.inputSchema, after.definition.inputSchema)
-    )
-  return before.tool.description !== undefined && before.tool.description === after.tool.description
+function likenessOf({ tool, definition }: DefinedTool): string | undefined {
+  return definition ? canonicalForm([definition.description ?? null, definition.inputSchema]) : tool.description
 }
 
 function diffTool(before: DefinedTool, after: DefinedTool, where: Where): Change[] {

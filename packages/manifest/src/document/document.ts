@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createScanner, type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Finding, formatPointer, limitFindings } from './finding.ts'
+import { quoteText } from './quoted-text.ts'
 import { type RuleId, rules } from './rule.ts'
 import { openSourceText, type Path, type Place, type SourceText } from './source-text.ts'
 
@@ -132,7 +133,7 @@ function poisonedKey(place: Place, path: Path): Finding {
 }
 
 function duplicateKey(key: string, place: Place, path: Path): Finding {
-  return finding('MX022', `The key ${JSON.stringify(key)} stands twice in one object.`, place, { path })
+  return finding('MX022', `The key ${quoteText(key)} stands twice in one object.`, place, { path })
 }
 
 /** Found with a scanner and not with a parser, which would run out of stack on what this is there to refuse. */

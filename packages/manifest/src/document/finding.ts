@@ -1,3 +1,4 @@
+import { isLiteralCredential } from '../manifest/credential.ts'
 import { type Rule, type RuleId, rules, type Severity } from './rule.ts'
 import type { Path, Place, SourceText } from './source-text.ts'
 
@@ -76,8 +77,13 @@ export function severityIn(
   return severity
 }
 
+/** A JSON Pointer, but for keys that are credentials: it is printed, and they are not. */
 export function formatPointer(path: Path): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return path.map((step) => `/${showStep(String(step)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+function showStep(step: string): string {
+  return isLiteralCredential('', step) ? '…' : step
 }
 
 function byPlace(a: Finding, b: Finding): number {

@@ -37,8 +37,13 @@ function hasCredential(value: unknown, name: string, depth: number): boolean {
     return false
   }
   for (const key of Object.keys(value))
-    if (hasCredential((value as Record<string, unknown>)[key], key, depth + 1)) return true
+    if (isCredentialKey(key) || hasCredential((value as Record<string, unknown>)[key], key, depth + 1)) return true
   return false
+}
+
+/** No name of a field is as long as the shortest credential. */
+function isCredentialKey(key: string): boolean {
+  return key.length >= 20 && isLiteralCredential('', key)
 }
 
 function locateCredentials(value: unknown, path: Path): Problem[] {
@@ -46,9 +51,23 @@ function locateCredentials(value: unknown, path: Path): Problem[] {
   const name = typeof step === 'string' ? step : ''
   if (typeof value === 'string') return isLiteralCredential(name, value) ? [credentialProblem(name, path)] : []
   if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return []
-  return Object.entries(value).flatMap(([key, part]) =>
-    locateCredentials(part, [...path, Array.isArray(value) ? Number(key) : key]),
-  )
+  return Object.entries(value).flatMap(([key, part]) => {
+    const below = [...path, Array.isArray(value) ? Number(key) : key]
+    const asKey = isCredentialKey(key) ? [credentialKey(below)] : []
+    return [...asKey, ...locateCredentials(part, below)]
+  })
+}
+
+function credentialKey(path: Path): Problem {
+  return { rule: 'MX008', path, at: 'key', message: 'The name of a field is a literal credential.' }
+}
+
+/** A credential may stand anywhere, so every text of a document is looked at; those in known places are told of there. */
+export function addCredentials(problems: readonly Problem[], value: unknown): Problem[] {
+  const everywhere = findCredentials(value, [])
+  if (everywhere.length === 0) return [...problems]
+  const known = new Set(problems.filter(({ rule }) => rule === 'MX008').map(({ path }) => JSON.stringify(path)))
+  return [...problems, ...everywhere.filter(({ path }) => !known.has(JSON.stringify(path)))]
 }
 
 export function credentialProblem(name: string, path: Path): Problem {

@@ -2,7 +2,7 @@ import type { Problem } from '../document/finding.ts'
 import { isRecord, type JsonRecord, own } from '../document/json-record.ts'
 import { quoteText } from '../document/quoted-text.ts'
 import { type FieldRule, inOtherFormat, schemaProblems } from '../document/schema-problems.ts'
-import { findCredentials, findHidden } from '../document/text-check.ts'
+import { addCredentials, findHidden } from '../document/text-check.ts'
 import { type Gpars, GparsCapabilities, type GparsOptionalServer, GparsRequirements } from './gpars.ts'
 
 export type GparsCheck = { gpars: Gpars | undefined; problems: Problem[] }
@@ -15,9 +15,10 @@ export function checkGpars(value: unknown): GparsCheck {
   if (isMixed) {
     // Each shape forbids the other's fields; the first one is looked at without them, for what else there is to say.
     const { capabilities: _other, ...requirements } = value
-    return { gpars: undefined, problems: [mixedShapes, ...checkShape(requirements).problems] }
+    return { gpars: undefined, problems: addCredentials([mixedShapes, ...checkShape(requirements).problems], value) }
   }
-  return checkShape(value)
+  const { gpars, problems } = checkShape(value)
+  return { gpars, problems: addCredentials(problems, value) }
 }
 
 const mixedShapes: Problem = {
@@ -131,7 +132,6 @@ function capabilityProblems({ capabilities }: GparsCapabilities): Problem[] {
 function extensionProblems(extensions: JsonRecord): Problem[] {
   const unnamed = Object.keys(extensions).filter((key) => !/^[a-z0-9-]+(?:\.[a-z0-9_-]+)+$/i.test(key))
   return [
-    ...findCredentials(extensions, ['extensions']),
     ...unnamed.map(
       (key): Problem => ({
         rule: 'MX001',

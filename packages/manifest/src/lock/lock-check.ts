@@ -6,6 +6,7 @@ import { isRecord, own } from '../document/json-record.ts'
 import { shownText } from '../document/quoted-text.ts'
 import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
 import type { Path } from '../document/source-text.ts'
+import { addCredentials } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { manifestDigest } from '../manifest/digest.ts'
 import { isPinnedTo, isShellText, parseLauncher } from '../manifest/launcher.ts'
@@ -25,6 +26,11 @@ const frame = Lock.extend({ manifest: z.unknown().optional() })
 
 /** Everything about a lock that can be told from the document alone: its manifest, and that all of its parts fit it and each other. */
 export function checkLock(value: unknown, isSet?: EnvironmentLookup): LockCheck {
+  const { lock, problems } = checkParts(value, isSet)
+  return { lock, problems: addCredentials(problems, withoutDefinitions(value)) }
+}
+
+function checkParts(value: unknown, isSet: EnvironmentLookup | undefined): LockCheck {
   const parsed = frame.safeParse(value)
   const formProblems = parsed.success ? [] : schemaProblems(parsed.error, value, fieldRule).map(strictInPolicy)
   const { manifest, problems } = checkManifestOf(value, isSet)
@@ -35,6 +41,17 @@ export function checkLock(value: unknown, isSet?: EnvironmentLookup): LockCheck 
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the lock.
   const lock = value as Lock
   return { lock, problems: [...found, ...fitProblems(lock, manifest), ...policyProblems(lock.policy, manifest)] }
+}
+
+/** What servers say about their tools is theirs to say, examples of tokens included; it was agreed to as it stands. */
+function withoutDefinitions(value: unknown): unknown {
+  const servers = own(value, 'servers')
+  if (!isRecord(value) || !isRecord(servers)) return value
+  const entries = Object.entries(servers).map(([alias, server]) => [
+    alias,
+    isRecord(server) ? { ...server, tools: undefined } : server,
+  ])
+  return { ...value, servers: Object.fromEntries(entries) }
 }
 
 function checkManifestOf(value: unknown, isSet: EnvironmentLookup | undefined): ManifestCheck {

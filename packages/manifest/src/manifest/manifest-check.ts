@@ -1,11 +1,11 @@
 import { hasHiddenCharacters } from '@matrix/protocol'
 import * as z from 'zod'
-import { formatPointer, type Problem } from '../document/finding.ts'
+import type { Problem } from '../document/finding.ts'
 import { quoteText, shownText } from '../document/quoted-text.ts'
 import type { RuleId } from '../document/rule.ts'
 import { type FieldRule, schemaProblems } from '../document/schema-problems.ts'
 import type { Path } from '../document/source-text.ts'
-import { findControls, findCredentials, findHidden } from '../document/text-check.ts'
+import { addCredentials, findControls, findHidden } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from './credential.ts'
 import { isPlaceholderDigest } from './digest.ts'
 import {
@@ -36,13 +36,8 @@ export function checkManifest(value: unknown, isSet?: EnvironmentLookup): Manife
   return { manifest, problems: [...problems, ...allMeaningProblems(value, Legible.parse(value), isSet)] }
 }
 
-/** A credential may stand anywhere, so every text of the document is looked at; those in known places are told of there. */
 function allMeaningProblems(value: unknown, manifest: Legible, isSet: EnvironmentLookup | undefined): Problem[] {
-  const problems = meaningProblems(manifest, isSet)
-  const elsewhere = findCredentials(value, [])
-  if (elsewhere.length === 0) return problems
-  const known = new Set(problems.filter(({ rule }) => rule === 'MX008').map(({ path }) => formatPointer(path)))
-  return [...problems, ...elsewhere.filter(({ path }) => !known.has(formatPointer(path)))]
+  return addCredentials(meaningProblems(manifest, isSet), value)
 }
 
 /** Stands for what is no text in a list of texts: it must not hide the credential beside it. */
@@ -213,12 +208,13 @@ function referenceProblems(
     return [{ rule: 'MX009', path, message }]
   }
   const missing = isSet ? findEnvironmentNames(text).filter((each) => !isSet(each)) : []
-  return missing.map(shownText).map((each) => ({
-    rule: 'MX009',
-    path,
-    message: `The environment variable ${each} is not set.`,
-    fix: `Set ${each} where Matrix runs.`,
-  }))
+  return missing.map((each) => unsetVariable(each, path))
+}
+
+export function unsetVariable(name: string, path: Path): Problem {
+  const shown = shownText(name)
+  const message = `The environment variable ${shown} is not set.`
+  return { rule: 'MX009', path, message, fix: `Set ${shown} where Matrix runs.` }
 }
 
 function launcherProblems(server: LegibleServer, path: Path): Problem[] {

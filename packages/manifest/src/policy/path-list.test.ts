@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isPathDenied, isReadablePath, matchesPathList } from './path-list.ts'
+import { isPathDenied, isReadablePath, matchesPathList, mayHoldDenied } from './path-list.ts'
 
 const base = { cwd: '/repo/app', home: '/home/ada' }
 const matches = (entry: string, path: string) => matchesPathList([entry], path, base)
@@ -54,6 +54,24 @@ test('an entry that cannot be read denies everything and allows only what is spe
   expect(isPathDenied([''], 'elsewhere', base)).toBe(true)
   expect(isPathDenied(['src'], 'elsewhere', base)).toBe(false)
   expect(isPathDenied([], 'elsewhere', base)).toBe(false)
+})
+
+test.each([
+  ['src/secret', 'src', true],
+  ['src/secret', '.', true],
+  ['src/secret', 'src/secret', true],
+  ['src/secret', 'src/other', false],
+  ['/etc/shadow', '/', true],
+  ['/etc/shadow', '.', false],
+  ['**/.env', 'src/deep', true],
+  ['src/*.key', 'src', true],
+  ['src/*.key', 'src/deep', true],
+  ['src/*.key', 'lib', false],
+  ['src/*.key', '.', true],
+  ['[id]/key', '[id]', true],
+  ['[id]/key', 'elsewhere', true],
+])('%s may lie in %s: %s', (entry, folder, answer) => {
+  expect(mayHoldDenied([entry], folder, base)).toBe(answer)
 })
 
 test('a deny list holds in a folder so deep that its patterns become too long', () => {

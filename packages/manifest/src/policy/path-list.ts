@@ -19,6 +19,23 @@ export function isPathDenied(paths: readonly string[], path: string, base: PathB
   return paths.some((entry) => matchEntry(entry, absolute, base) !== false)
 }
 
+/** Whether something that is denied may lie in a folder, as far as the plain folders of an entry tell. */
+export function mayHoldDenied(paths: readonly string[], folder: string, base: PathBase): boolean {
+  const absolute = posix.resolve(base.cwd, folder)
+  return paths.some((entry) => {
+    const glob = resolveEntry(entry, base, escapeGlob)
+    const wildcard = glob.search(/(?<!\\)[*?[{]/)
+    const plain = resolveEntry(entry, base, (name) => name)
+    if (wildcard === -1) return isBelow(plain, absolute)
+    const start = glob.slice(0, glob.lastIndexOf('/', wildcard)).replace(/\\(.)/g, '$1') || '/'
+    return isBelow(start, absolute) || isBelow(absolute, start) || isBelow(plain, absolute)
+  })
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
+}
+
 /** Whether the wildcards of an entry are well-formed. */
 export function isReadablePath(entry: string): boolean {
   return entry !== '' && compileGlob(entry) !== undefined
@@ -29,7 +46,7 @@ function matchEntry(entry: string, path: string, base: PathBase): boolean | unde
   if (entry === '') return undefined
   // A folder may really be called `[id]`, so the entry also counts as it is spelled.
   const plain = resolveEntry(entry, base, (name) => name)
-  if (path === plain || path.startsWith(plain === '/' ? '/' : `${plain}/`)) return true
+  if (isBelow(path, plain)) return true
   const glob = resolveEntry(entry, base, escapeGlob)
   const [itself, below] = [glob, `${glob === '/' ? '' : glob}/**`].map(compileGlob)
   return itself && below && (itself(path) || below(path))

@@ -5,13 +5,13 @@ import { openEventStore } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
 import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
-import { openConfig } from '../config/config.ts'
-import { openTrust } from '../config/trust.ts'
+import { type Config, openConfig } from '../config/config.ts'
+import { openTrust, type Trust } from '../config/trust.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, openAdapters } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
-import { type FoundRepository, openProjectRegistry, type Project } from '../project-registry.ts'
+import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
 import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
 import type { World } from '../world.ts'
 import { gitSurroundings } from './git-surroundings.ts'
@@ -23,6 +23,8 @@ export type NodeOrchestratorOptions = {
   dataDirectory?: string
   /** A model that plays a script, used while no key is configured, and the projects that were made for it. */
   mock?: { baseUrl: string; isDemo(project: Project): boolean }
+  /** Changes to make before any project is opened. */
+  prepare?(parts: { registry: ProjectRegistry; config: Config; trust: Trust }): Promise<void>
   world?: World
   /** What a second process is told about this one. */
   note?: string
@@ -47,7 +49,17 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const redactor = openRedactor()
   const adapters = openAdapters()
   const states = createServerStates()
-  const sandbox = await openSandbox({ mode: settings.sandbox, unboxedAgreed: options.unboxedAgreed })
+  // What the mock says is ours, so it may run without a box where there can be none; what a model says may not.
+  const isScripted = mock !== undefined && Object.keys(settings.authGroups).length === 0
+  const sandbox = await openSandbox({
+    mode: settings.sandbox,
+    unboxedAgreed: options.unboxedAgreed === true || isScripted,
+  })
+  const refuseUnboxed = (current: typeof settings) => {
+    const isModel = Object.keys(current.authGroups).length > 0
+    if (!isScripted || !isModel || sandbox.isBoxing || options.unboxedAgreed) return
+    throw new MatrixError('SANDBOX_UNAVAILABLE', 'What a model asks for is not run without a box.')
+  }
   const pool = openServerPool({
     sandbox,
     store: openPackageStore(join(dataDirectory, 'packages')),
@@ -60,6 +72,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   })
   const directoryOf = (projectId: string) => join(dataDirectory, 'projects', projectId)
   const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
+  await options.prepare?.({ registry, config, trust })
 
   const withMock = (current: typeof settings): typeof settings =>
     mock && Object.keys(current.authGroups).length === 0
@@ -107,6 +120,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
     }),
     routes(current, role) {
+      refuseUnboxed(current)
       const routes = createModelRoutes(withMock(current), { adapters, secrets: redactor })
       return role === 'root' ? routes.root : routes.child
     },

@@ -228,5 +228,5 @@ function viewTools(
 }
 
 function gateOf(tools: Tools, tool: ResolvedTool): 'allow' | 'ask' | 'deny' {
-  return checkGate({ tool, target: { paths: [], commands: [], hosts: [] } }, tools.gate).verdict
+  return checkGate({ tool, target: { paths: [], folders: [], commands: [], hosts: [] } }, tools.gate).verdict
 }

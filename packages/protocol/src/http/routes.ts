@@ -30,7 +30,7 @@ const reference = (length: number) =>
     .string()
     .min(1)
     .max(length)
-    .regex(/^(?![-.])(?!.*\.\.)[^\p{Cc}\p{Cs}\\]+$/u, 'not a name that Matrix gives')
+    .regex(/^(?![-.\s])(?!.*\.\.)[^\p{Cc}\p{Cs}\\%]+$/u, 'not a name that Matrix gives')
     .refine((text) => text.split(/[./]/).every((part) => !(part in {})), 'not a name that Matrix gives')
 const folderPath = z
   .string()

@@ -1,6 +1,7 @@
 import type { SideEffect } from '@matrix/manifest'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type * as z from 'zod'
+import type { IsDenied } from './denied-path.ts'
 import type { Tree } from './find-files.ts'
 import type { ShellSession } from './shell-session.ts'
 
@@ -8,7 +9,12 @@ import type { ShellSession } from './shell-session.ts'
 export type ToolHost = Tree & { shell: ShellSession }
 
 /** One call: its cancellation, and a way to say how far it is, if somebody wants to know. */
-export type ToolCall = { signal: AbortSignal; report: ((message: string) => void) | undefined }
+export type ToolCall = {
+  signal: AbortSignal
+  report: ((message: string) => void) | undefined
+  /** What tools that look through folders leave out. */
+  isDenied: IsDenied
+}
 
 /** One built-in tool. Its class is what a manifest declares for it. */
 export type BuiltinTool<Input extends z.ZodObject = z.ZodObject> = {

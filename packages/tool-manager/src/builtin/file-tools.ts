@@ -73,8 +73,8 @@ export const listFilesTool = builtinTool({
     ignored: z.boolean().optional().describe('List files that .gitignore names too.'),
     limit: z.int().min(1).max(5000).optional().describe('How many to list; 500 if absent.'),
   }),
-  async run(tree, input, { signal }) {
-    return answer(formatFound(await listFiles(tree, { ...input, signal }), 'No files match.'))
+  async run(tree, input, { signal, isDenied }) {
+    return answer(formatFound(await listFiles(tree, { ...input, signal, isDenied }), 'No files match.'))
   },
 })
 
@@ -97,7 +97,7 @@ export const searchTool = builtinTool({
     limit: z.int().min(1).max(2000).optional().describe('How many lines of result; 200 if absent.'),
     timeout_ms: z.int().min(100).max(120_000).optional().describe('20000 if absent.'),
   }),
-  async run(tree, { pattern, glob, mode = 'content', ignore_case, timeout_ms, ...rest }, { signal }) {
+  async run(tree, { pattern, glob, mode = 'content', ignore_case, timeout_ms, ...rest }, call) {
     const request = {
       ...rest,
       expression: pattern,
@@ -106,7 +106,8 @@ export const searchTool = builtinTool({
       ignoreCase: ignore_case,
       timeoutMs: timeout_ms,
     }
-    return answer(formatFound(await searchFiles(tree, { ...request, signal }), 'Nothing matches.'))
+    const { signal, isDenied } = call
+    return answer(formatFound(await searchFiles(tree, { ...request, signal, isDenied }), 'Nothing matches.'))
   },
 })
 

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import type { IsDenied } from './denied-path.ts'
 import { type RipgrepResult, runRipgrep } from './ripgrep.ts'
 import { failed, kindOf, resolveExisting, showPath, type Workspace } from './workspace.ts'
 
@@ -10,6 +12,7 @@ export type ListRequest = {
   ignored?: boolean | undefined
   limit?: number | undefined
   signal?: AbortSignal | undefined
+  isDenied: IsDenied
 }
 
 export type SearchRequest = ListRequest & {
@@ -29,7 +32,8 @@ const MAX_LINE_LENGTH = 500
 export async function listFiles(tree: Tree, request: ListRequest): Promise<RipgrepResult> {
   const place = await findPlace(tree, request.path)
   if (!place.isFolder) throw failed(`${request.path} is a file.`, { hint: 'Name a folder.' })
-  return run(tree, ['--files', '--null', ...scopeOf(request), '--', place.target], {
+  return run(tree, ['--files', ...scopeOf(request), '--', place.target], {
+    isDenied: request.isDenied,
     separator: '\0',
     limit: request.limit ?? 500,
     timeoutMs: TIMEOUT_MS,
@@ -48,7 +52,8 @@ export async function searchFiles(tree: Tree, request: SearchRequest): Promise<R
     ...['--with-filename', '--max-filesize=16M', `--regexp=${request.expression}`],
   ]
   return run(tree, [...flags, ...scopeOf(request), '--', place.target], {
-    separator: '\n',
+    isDenied: request.isDenied,
+    separator: request.mode === 'files' ? '\0' : '\n',
     limit: request.limit ?? 200,
     timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
     signal: request.signal,
@@ -68,15 +73,43 @@ function scopeOf({ pattern, hidden, ignored }: ListRequest): string[] {
     ...(ignored ? ['--no-ignore'] : []),
     ...(pattern ? [`--glob=${pattern}`] : []),
     '--glob=!.git',
+    // Only so can a name be told from what follows it.
+    '--null',
   ]
 }
 
-type RunOptions = Pick<Parameters<typeof runRipgrep>[0], 'separator' | 'limit' | 'timeoutMs' | 'signal'>
+type RunOptions = Pick<Parameters<typeof runRipgrep>[0], 'separator' | 'limit' | 'timeoutMs' | 'signal'> & {
+  isDenied: IsDenied
+}
 
-async function run({ workspace, ripgrep }: Tree, args: string[], options: RunOptions): Promise<RipgrepResult> {
+async function run(
+  { workspace, ripgrep }: Tree,
+  args: string[],
+  { isDenied, ...options }: RunOptions,
+): Promise<RipgrepResult> {
   if (!ripgrep) throw failed('ripgrep is not installed.', { hint: 'Install it with: sudo apt-get install -y ripgrep' })
-  const result = await runRipgrep({ ripgrep, cwd: workspace.root, args, ...options })
-  return { ...result, found: result.found.map((line) => line.replace(/^\.\//, '')) }
+  const isWanted = (line: string) => line === CONTEXT_BREAK || !isDenied(resolve(workspace.root, splitName(line).name))
+  const result = await runRipgrep({ ripgrep, cwd: workspace.root, args, isWanted, ...options })
+  return { ...result, found: result.found.filter(isNeeded).map(formatLine) }
+}
+
+const CONTEXT_BREAK = '--'
+
+/** A break stands between two results; what was left out may leave it without one of them. */
+function isNeeded(line: string, index: number, lines: readonly string[]): boolean {
+  return line !== CONTEXT_BREAK || (index > 0 && index < lines.length - 1 && lines[index - 1] !== CONTEXT_BREAK)
+}
+
+function splitName(line: string): { name: string; rest: string | undefined } {
+  const end = line.indexOf('\0')
+  return end === -1 ? { name: line, rest: undefined } : { name: line.slice(0, end), rest: line.slice(end + 1) }
+}
+
+/** As ripgrep writes it without NUL: a colon before what matches, a hyphen before what stands around it. */
+function formatLine(line: string): string {
+  const { name, rest } = splitName(line)
+  const shown = name.replace(/^\.\//, '')
+  return rest === undefined ? shown : `${shown}${/^\d+-/.test(rest) ? '-' : ':'}${rest}`
 }
 
 /** Where to look, relative to the workspace, so that results are too. */

@@ -15,6 +15,8 @@ export type RipgrepOptions = {
   args: readonly string[]
   /** What ends one result: a newline, or NUL for file names. */
   separator: '\n' | '\0'
+  /** What is not counts towards no limit, as if it had not been found. */
+  isWanted(result: string): boolean
   limit: number
   timeoutMs: number
   signal?: AbortSignal | undefined
@@ -37,9 +39,12 @@ const always = [
 
 /** Runs ripgrep until it is done, has found enough, or has taken too long. Its expressions cannot be made slow. */
 export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
-  const { ripgrep, cwd, args, separator, limit, timeoutMs, signal } = options
+  const { ripgrep, cwd, args, separator, isWanted, limit, timeoutMs, signal } = options
   const child = spawn(ripgrep, [...always, ...args], { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  let text = ''
+  const found: string[] = []
+  let size = 0
+  let unfinished = ''
+  let isSilent = true
   let errors = ''
   let isCut = false
   let stopped: RipgrepResult['stopped']
@@ -56,8 +61,14 @@ export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
 
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       if (isCut) return
-      text += chunk
-      if (text.length <= MAX_BYTES && countOf(text, separator) <= limit) return
+      isSilent = false
+      const results = (unfinished + chunk).split(separator)
+      unfinished = results.pop() ?? ''
+      for (const result of results.filter((each) => each !== '' && isWanted(each))) {
+        found.push(result)
+        size += result.length
+      }
+      if (found.length <= limit && size + unfinished.length <= MAX_BYTES) return
       isCut = true
       end()
     })
@@ -68,17 +79,10 @@ export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
     child.on('close', (code) => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', cancel)
-      if (code !== null && code > NOTHING_FOUND && text === '') return fail(failed(explain(errors)))
-      const found = text.split(separator).filter((line) => line !== '')
-      done({ found: found.slice(0, limit), isCut: isCut || found.length > limit, stopped })
+      if (code !== null && code > NOTHING_FOUND && isSilent) return fail(failed(explain(errors)))
+      done({ found: found.slice(0, limit), isCut, stopped })
     })
   })
-}
-
-function countOf(text: string, separator: string): number {
-  let count = 0
-  for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at + 1)) count += 1
-  return count
 }
 
 function explain(errors: string): string {

@@ -6,6 +6,7 @@ import { type CallToolResult, McpServer, type ServerContext } from '@modelcontex
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { BOXED } from '../sandbox/bubblewrap.ts'
 import type { BuiltinTool, ToolCall, ToolHost } from './builtin-tool.ts'
+import { readDenied } from './denied-path.ts'
 import { editFileTool, listFilesTool, readFileTool, searchTool, writeFileTool } from './file-tools.ts'
 import { findRipgrep } from './ripgrep.ts'
 import { openShell } from './shell-session.ts'
@@ -64,7 +65,8 @@ async function callTool(
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> {
   try {
-    return await tool.run(host, { ...input }, { signal: mcpReq.signal, report: reporterOf(mcpReq) })
+    const call = { signal: mcpReq.signal, report: reporterOf(mcpReq), isDenied: await readDenied(mcpReq._meta) }
+    return await tool.run(host, { ...input }, call)
   } catch (error) {
     return { content: [{ type: 'text', text: explain(error) }], isError: true }
   }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
@@ -6,7 +7,8 @@ import { MatrixError } from '@matrix/protocol'
 import type { BoxPolicy } from './box-policy.ts'
 import { type BoxPlan, EGRESS_BRIDGE, formatArguments, formatLimits, planBox } from './bubblewrap.ts'
 import { egressBridge, egressEnvironment } from './egress-bridge.ts'
-import { checkAccess, type Identity } from './identity.ts'
+import { checkAccess, checkReadable, type Identity } from './identity.ts'
+import { isWithin } from './mount.ts'
 import { leaseProtection } from './protected-path.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
 import { formatFilter } from './seccomp-filter.ts'
@@ -42,7 +44,7 @@ export async function spawnBoxed(launch: BoxLaunch, context: BoxContext): Promis
 
   const plan = planBox(launch.policy, launch)
   const { worktree } = plan
-  if (worktree && context.identity) checkAccess(worktree.path, worktree.isWritable, context.identity)
+  if (context.identity) checkFiles(launch, plan, context.identity)
   const protection = worktree?.isWritable ? leaseProtection(worktree.path) : undefined
   try {
     const running = await followChild(startBubblewrap(launch, plan, protection?.paths ?? [], context), true)
@@ -52,6 +54,14 @@ export async function spawnBoxed(launch: BoxLaunch, context: BoxContext): Promis
     protection?.release()
     throw error
   }
+}
+
+/** What the program works on and, as far as its arguments name it, what it is made of. */
+function checkFiles({ args = [], policy }: BoxLaunch, { worktree }: BoxPlan, identity: Identity): void {
+  if (worktree) checkAccess(worktree.path, worktree.isWritable, identity)
+  for (const root of policy.readable ?? [])
+    for (const path of [root, ...args.filter((text) => isWithin(text, root) && existsSync(text))])
+      checkReadable(path, root, identity)
 }
 
 function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: readonly string[], context: BoxContext) {

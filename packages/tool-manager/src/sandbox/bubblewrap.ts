@@ -50,6 +50,7 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
     filter: {
       spawn: shell || (policy.programs ?? []).length > 0,
       unixSockets: network === 'proxied' || (shell && network === 'none'),
+      interfaces: network !== 'shared',
     },
     limits: resolveLimits(policy),
     worktree,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer as createPlainServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -20,7 +20,8 @@ if (!status.available)
 let folder: string
 let servers: Server[]
 let proxy: EgressProxy
-let ports: { plain: number; secure: number }
+let ports: { plain: number; secure: number; bulk: number }
+let payload = 0
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'matrix-bridge-'))
@@ -28,9 +29,13 @@ beforeAll(async () => {
   const [key, cert] = makeCertificate()
   const plain = createServer((request, reply) => reply.end(`plain ${request.headers.host}`))
   const secure = createSecureServer({ key, cert }, (request, reply) => reply.end(`secure ${request.headers.host}`))
-  servers = [plain, secure]
+  const bulk = createPlainServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {}).end(Buffer.alloc(payload, 'x'))
+    socket.resume()
+  })
+  servers = [plain, secure, bulk]
   for (const server of servers) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  ports = { plain: portOf(plain), secure: portOf(secure) }
+  ports = { plain: portOf(plain), secure: portOf(secure), bulk: portOf(bulk) }
   const hosts = Object.values(ports).flatMap((port) => [`api.example.com:${port}`, `127.0.0.1:${port}`])
   proxy = await openEgress({ hosts, identity, resolve: async () => ['127.0.0.1'] })
   if (identity) giveTree(folder, identity)
@@ -68,6 +73,20 @@ boxedTest.each([
     '',
   ])
 })
+
+boxedTest.each([300_000, 3_000_000, 6_000_000])(
+  'the last of %d bytes reaches the box although their host is gone',
+  async (size) => {
+    payload = size
+    const output = await runInBox(`
+    const socket = require('node:net').connect({ port: 3128, host: '127.0.0.1', allowHalfOpen: true }).pause()
+    socket.end('CONNECT 127.0.0.1:${ports.bulk} HTTP/1.1\\r\\n\\r\\n')
+    setTimeout(async () => console.log(Buffer.concat(await socket.toArray()).length), 300)
+  `)
+
+    expect(Number(output)).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
+  },
+)
 
 async function runInBox(source: string): Promise<string> {
   const running = await spawnBoxed(

@@ -59,6 +59,22 @@ test('all that the host says arrives, also after the client has said its last wo
   expect(received).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
 })
 
+test.each([150_000, 200_000, 250_000, 300_000])(
+  'the last of %d bytes arrives although their host is gone before anybody reads them',
+  async (size) => {
+    upstream.removeAllListeners('connection').on('connection', (socket) => {
+      socket.on('error', () => {}).end(Buffer.alloc(size, 'x'))
+      socket.resume()
+    })
+    const socket = connect({ path: proxy.socket, allowHalfOpen: true }).pause()
+    socket.end(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)
+    await sleep(150)
+    const received = Buffer.concat(await socket.toArray())
+
+    expect(received.length).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
+  },
+)
+
 test('a name that leads to an inner address is reached only where that address is listed too', async () => {
   expect(await ask(`CONNECT local.example.com:${port} HTTP/1.1\r\n\r\n`)).toContain('hello from upstream')
 })
@@ -101,8 +117,35 @@ test('case 17: only CONNECT is served, and only in the form of HTTP/1', async ()
   expect(await ask(`CONNECT 127.0.0.1:${port}\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /)
 })
 
-test('a request without end is cut off', async () => {
+test('case 28: a request without end, with ten thousand headers or of a gigabyte is cut off', async () => {
+  const before = process.memoryUsage().rss
+  const headers = Array.from({ length: 10_000 }, (_, index) => `X-${index}: y\r\n`).join('')
   expect(await ask(`CONNECT ${'a'.repeat(20_000)}`)).toBe('')
+  expect(await ask(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${headers}\r\n`)).toBe('')
+  expect(await flood(1 << 30)).toBeLessThan(64 << 20)
+
+  expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20)
+  expect(await ask(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toContain('hello from upstream')
+})
+
+test('case 28: a request that comes a letter at a time is given up, and others do not wait for it', async () => {
+  const started = performance.now()
+  await proxy.close()
+  proxy = await openEgress({ hosts: [`127.0.0.1:${port}`], headTimeoutMs: 300 })
+  const slow = connect(proxy.socket).on('error', () => {})
+  const drip = setInterval(() => slow.write('C'), 20)
+  const ended = new Promise((done) => slow.resume().on('close', done))
+  expect(await ask(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toContain('hello from upstream')
+  await ended
+  clearInterval(drip)
+
+  expect(performance.now() - started).toBeLessThan(5000)
+})
+
+test('case 28: two lengths of one request change nothing, since a request has no body', async () => {
+  const head = `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 50\r\n\r\n`
+
+  expect(await ask(head)).toBe('HTTP/1.1 200 Connection Established\r\n\r\nhello from upstream')
 })
 
 test('the socket is open to its owner alone and goes with the proxy', async () => {
@@ -148,5 +191,19 @@ function ask(text: string): Promise<string> {
     socket.on('error', () => {})
     socket.on('close', () => done(answer))
     socket.write(Buffer.from(text))
+  })
+}
+
+/** How many of so many bytes without a line break the proxy takes before it hangs up. */
+function flood(bytes: number): Promise<number> {
+  return new Promise((done) => {
+    const socket = connect(proxy.socket).on('error', () => {})
+    const block = Buffer.alloc(1 << 20, 'x')
+    const more = () => {
+      if (socket.destroyed || socket.bytesWritten >= bytes) socket.destroy()
+      else socket.write(block, more)
+    }
+    socket.resume().on('close', () => done(socket.bytesWritten))
+    more()
   })
 }

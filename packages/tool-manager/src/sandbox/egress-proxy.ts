@@ -18,6 +18,8 @@ export type EgressOptions = {
   onDecision?: ((decision: EgressDecision) => void) | undefined
   /** The addresses of a name. */
   resolve?: ((host: string) => Promise<string[]>) | undefined
+  /** How long the first lines of a request may take. */
+  headTimeoutMs?: number | undefined
 }
 
 const MAX_HEAD = 8192
@@ -54,7 +56,7 @@ export async function openEgress(options: EgressOptions): Promise<EgressProxy> {
 
 async function serve(client: Socket, allowed: readonly Destination[], options: EgressOptions): Promise<void> {
   client.on('error', () => client.destroy())
-  const head = await readHead(client)
+  const head = await readHead(client, options.headTimeoutMs ?? HEAD_TIMEOUT_MS)
   if (head === undefined) return void client.destroy()
 
   const [line = ''] = head.text.split('\r\n')
@@ -115,7 +117,7 @@ function refuse(client: Socket, status: number, reason: string): void {
   )
 }
 
-function readHead(client: Socket): Promise<{ text: string; rest: Buffer } | undefined> {
+function readHead(client: Socket, timeoutMs: number): Promise<{ text: string; rest: Buffer } | undefined> {
   return new Promise((done) => {
     let bytes = Buffer.alloc(0)
     const finish = (head?: { text: string; rest: Buffer }) => {
@@ -132,7 +134,7 @@ function readHead(client: Socket): Promise<{ text: string; rest: Buffer } | unde
       if (end >= 0) finish({ text: bytes.subarray(0, end).toString('latin1'), rest: bytes.subarray(end + 4) })
       else if (bytes.length > MAX_HEAD) finish()
     }
-    const timer = setTimeout(giveUp, HEAD_TIMEOUT_MS)
+    const timer = setTimeout(giveUp, timeoutMs)
     client.on('data', read)
     client.on('close', giveUp)
   })

@@ -91,9 +91,21 @@ boxedTest('case 3: no family of sockets but the internet’s, and no io_uring', 
   const server = await connect({ sideEffects: ['read', 'shell'] })
   const families = { netlink: 16, packet: 17, algorithm: 38, vsock: 40 }
 
-  for (const family of Object.values(families))
-    expect(await perl(server, `socket(S, ${family}, 1, 0) or print $!+0`)).toBe('97')
+  for (const [name, family] of Object.entries(families))
+    expect([name, await perl(server, `socket(S, ${family}, 3, 12) or print $!+0`)]).toEqual([name, '97'])
   expect(await perl(server, `syscall(425, 8, $buffer = "\\0" x 120) < 0 and print $!+0`)).toBe('1')
+})
+
+boxedTest('case 3: what a box can list of the network is its own, and not listed where it is the host’s', async () => {
+  const list = `try { console.log(Object.keys(require('node:os').networkInterfaces()).join()) } catch (error) { console.log(error.info.code) }`
+  const interfaces = async (sideEffects: BoxPolicy['sideEffects'], hosts?: string[]) => {
+    const launch = { program: process.execPath, args: ['-e', list], policy: { sideEffects, hosts } }
+    return String(Buffer.concat(await (await sandbox.spawn(launch)).stdout.toArray())).trim()
+  }
+
+  expect(await interfaces([])).toBe('lo')
+  expect(await interfaces(['network'], ['api.example.com'])).toBe('lo')
+  expect(await interfaces(['network'])).toMatch(/97|EAFNOSUPPORT/)
 })
 
 boxedTest('case 4: without write nothing in the worktree changes; with it, nothing outside', async () => {

@@ -1,4 +1,15 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,12 +41,25 @@ rootTest('a tree is given with its links, and not what they point to', () => {
   expect(statSync(folder).uid).toBe(0)
 })
 
-rootTest('a tree that was given is not walked again', () => {
+rootTest('what root has written since is given too, and what is somebody else’s is left alone', () => {
   giveTree(folder, someone)
   writeFileSync(join(folder, 'later'), '')
+  writeFileSync(join(folder, 'theirs'), '')
+  chownSync(join(folder, 'theirs'), 1234, 1234)
   giveTree(folder, someone)
 
-  expect(statSync(join(folder, 'later')).uid).toBe(0)
+  expect(statSync(join(folder, 'later')).uid).toBe(65534)
+  expect(statSync(join(folder, 'theirs')).uid).toBe(1234)
+})
+
+rootTest('a file that has another name elsewhere is not given away', () => {
+  const tree = join(folder, 'tree')
+  mkdirSync(tree)
+  writeFileSync(join(folder, 'outside'), '')
+  linkSync(join(folder, 'outside'), join(tree, 'inside'))
+  giveTree(tree, someone)
+
+  expect(statSync(join(folder, 'outside')).uid).toBe(0)
 })
 
 rootTest('a path counts as reachable if every folder on the way lets one through', () => {
@@ -48,13 +72,36 @@ rootTest('a path counts as reachable if every folder on the way lets one through
   expect(isReachable(file, someone)).toBe(false)
 })
 
+boxedRootTest('a script that only root may read is refused by name, wherever on the way it is closed', async () => {
+  chmodSync(folder, 0o755)
+  const script = join(folder, 'sub', 'server.cjs')
+  mkdirSync(join(folder, 'sub'))
+  writeFileSync(script, 'process.exit(0)')
+  const launch = () =>
+    sandbox.spawn({ program: process.execPath, args: [script], policy: { sideEffects: [], readable: [folder] } })
+
+  await expect((await launch()).exited).resolves.toMatchObject({ code: 0 })
+  for (const closed of [script, join(folder, 'sub'), folder]) {
+    chmodSync(closed, 0o700)
+    await expect(launch()).rejects.toMatchObject({
+      code: 'SANDBOX_REFUSED',
+      message: `Matrix runs as root, and its boxes as user 65534, who may not read ${closed}.`,
+      hint: expect.stringContaining(`chmod -R go+rX ${closed}`),
+    })
+    chmodSync(closed, 0o755)
+  }
+})
+
 boxedRootTest('a worktree that still belongs to root is refused with the command that gives it away', async () => {
   const launch = (effect: 'read' | 'write') =>
     sandbox.spawn({ program: process.execPath, policy: { sideEffects: [effect], worktree: folder } })
 
   await expect(launch('read')).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
   chmodSync(folder, 0o755)
-  await expect(launch('write')).rejects.toMatchObject({ hint: `Give it to them: chown -R 65534:65534 ${folder}` })
+  await expect(launch('write')).rejects.toMatchObject({
+    message: `Matrix runs as root, and its boxes as user 65534, who may not write ${folder}.`,
+    hint: expect.stringContaining(`chown -R 65534:65534 ${folder}`),
+  })
   await expect((await launch('read')).stop()).resolves.toMatchObject({ code: 0 })
 })
 

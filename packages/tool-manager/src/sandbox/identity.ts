@@ -42,20 +42,37 @@ export function giveTree(folder: string, identity: Identity): void {
 
 /** Whether someone without privileges can reach a path and read it. */
 export function isReachable(path: string, identity: Identity): boolean {
-  if (!allows(path, identity, 4)) return false
+  if (!allows(path, identity, READ)) return false
   for (let folder = dirname(path); ; folder = dirname(folder)) {
-    if (!allows(folder, identity, 1)) return false
+    if (!allows(folder, identity, ENTER)) return false
     if (folder === '/') return true
   }
 }
 
 /** Fails early where a box would only say "permission denied" at some later time. */
 export function checkAccess(worktree: string, isWritable: boolean, identity: Identity): void {
-  const isOpen = allows(worktree, identity, 4) && allows(worktree, identity, 1)
-  if (isOpen && (!isWritable || allows(worktree, identity, 2))) return
-  throw new MatrixError('SANDBOX_REFUSED', `${worktree} is closed to user ${identity.uid}, whom its box runs as.`, {
-    hint: `Give it to them: chown -R ${identity.uid}:${identity.gid} ${worktree}`,
-  })
+  const { uid, gid } = identity
+  const isOpen = allows(worktree, identity, READ | ENTER)
+  if (isOpen && (!isWritable || allows(worktree, identity, WRITE))) return
+  throw new MatrixError(
+    'SANDBOX_REFUSED',
+    `Matrix runs as root, and its boxes as user ${uid}, who may not ${isOpen ? 'write' : 'read'} ${worktree}.`,
+    { hint: `Run Matrix as the owner of the folder, or give the folder away: chown -R ${uid}:${gid} ${worktree}` },
+  )
+}
+
+/** Fails early where a program would only say that its own file is not there; `root` is what its box can see of the way to it. */
+export function checkReadable(path: string, root: string, identity: Identity): void {
+  for (let each = path; ; each = dirname(each)) {
+    const needed = statSync(each).isDirectory() ? READ | ENTER : READ
+    if (!allows(each, identity, needed))
+      throw new MatrixError(
+        'SANDBOX_REFUSED',
+        `Matrix runs as root, and its boxes as user ${identity.uid}, who may not read ${each}.`,
+        { hint: `Run Matrix as the owner of it, or open it for reading: chmod -R go+rX ${each}` },
+      )
+    if (each === root) return
+  }
 }
 
 /** An empty folder of root, over which each launch mounts its own private view of what only root can reach. */
@@ -99,8 +116,12 @@ function giveFolder(path: string, identity: Identity): void {
   }
 }
 
-function allows(path: string, { uid, gid }: Identity, bit: number): boolean {
+const READ = 4
+const WRITE = 2
+const ENTER = 1
+
+function allows(path: string, { uid, gid }: Identity, bits: number): boolean {
   const found = statSync(path)
   const shift = found.uid === uid ? 6 : found.gid === gid ? 3 : 0
-  return ((found.mode >> shift) & bit) !== 0
+  return ((found.mode >> shift) & bits) === bits
 }

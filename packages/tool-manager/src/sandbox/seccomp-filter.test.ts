@@ -8,8 +8,8 @@ const EPERM = 'errno 1'
 const ENOSYS = 'errno 38'
 const EAFNOSUPPORT = 'errno 97'
 
-const strict: FilterRules = { spawn: false, unixSockets: false }
-const loose: FilterRules = { spawn: true, unixSockets: true }
+const strict: FilterRules = { spawn: false, unixSockets: false, interfaces: false }
+const loose: FilterRules = { spawn: true, unixSockets: true, interfaces: true }
 
 test.each(machines)('on %s only internet sockets can be opened, and unix ones where that was asked for', (machine) => {
   expect(call(strict, machine, 'socket', 2)).toBe(ALLOW)
@@ -20,6 +20,17 @@ test.each(machines)('on %s only internet sockets can be opened, and unix ones wh
   expect(call(loose, machine, 'socket', 40)).toBe(EAFNOSUPPORT)
   expect(call(strict, machine, 'socketpair', 1)).toBe(ALLOW)
 })
+
+test.each(machines)(
+  'on %s a list of interfaces can be asked for in a network of its own, and nothing else of the kind',
+  (machine) => {
+    expect(call(loose, machine, 'socket', 16, 3, 0)).toBe(ALLOW)
+    // Audit, netfilter, devices, generic, crypto
+    for (const protocol of [9, 12, 15, 16, 21])
+      expect(call(loose, machine, 'socket', 16, 3, protocol)).toBe(EAFNOSUPPORT)
+    expect(call(strict, machine, 'socket', 16, 3, 0)).toBe(EAFNOSUPPORT)
+  },
+)
 
 test.each(machines)('on %s a program that may not spawn still has its threads', (machine) => {
   const thread = 0x3d0f00

@@ -18,6 +18,8 @@ export type FilterRules = {
   spawn: boolean
   /** Whether it may open unix sockets. Never where it could reach one of the host's. */
   unixSockets: boolean
+  /** Whether it may ask the kernel for its network interfaces. Only where the network is the box's own. */
+  interfaces: boolean
 }
 
 const EPERM = 1
@@ -27,6 +29,8 @@ const EAFNOSUPPORT = 97
 const AF_UNIX = 1
 const AF_INET = 2
 const AF_INET6 = 10
+const AF_NETLINK = 16
+const NETLINK_ROUTE = 0
 
 const CLONE_THREAD = 0x10000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
@@ -108,8 +112,12 @@ export function compileFilter(rules: FilterRules, machine: Machine): Instruction
     ...unlessEqual(auditArchitecture[machine], [killProcess]),
     loadNumber(),
     ...(machine === 'x64' ? ifAtLeast(X32, [fail(ENOSYS)]) : []),
-    ...on('socket', families(rules.unixSockets ? [AF_INET, AF_INET6, AF_UNIX] : [AF_INET, AF_INET6])),
-    ...on('socketpair', families([AF_UNIX])),
+    ...on('socket', [
+      loadArgument(0),
+      ...(rules.interfaces ? ifEqual(AF_NETLINK, [loadArgument(2), ...only([NETLINK_ROUTE])]) : []),
+      ...only(rules.unixSockets ? [AF_INET, AF_INET6, AF_UNIX] : [AF_INET, AF_INET6]),
+    ]),
+    ...on('socketpair', [loadArgument(0), ...only([AF_UNIX])]),
     ...on('ioctl', [loadArgument(1), ...ifEqual(TIOCSTI, [fail(EPERM)]), ...ifEqual(TIOCLINUX, [fail(EPERM)]), allow]),
     // Its flags lie in memory, where a filter cannot look. The C library then falls back to clone.
     ...on('clone3', [fail(ENOSYS)]),
@@ -129,6 +137,6 @@ export function formatFilter(rules: FilterRules, machine: Machine): Buffer {
   return assemble(compileFilter(rules, machine))
 }
 
-function families(allowed: readonly number[]): Instruction[] {
-  return [loadArgument(0), ...allowed.flatMap((family) => ifEqual(family, [allow])), fail(EAFNOSUPPORT)]
+function only(allowed: readonly number[]): Instruction[] {
+  return [...allowed.flatMap((value) => ifEqual(value, [allow])), fail(EAFNOSUPPORT)]
 }

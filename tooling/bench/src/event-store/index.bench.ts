@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { openEventStore, openJsonlEventStore } from '@matrix/event-store'
 import type { DurableEvent } from '@matrix/protocol'
 import type { Benchmark, Figure } from '../figure.ts'
@@ -17,7 +18,10 @@ export const benchmark: Benchmark = {
     try {
       await writeSessions(join(folder, 'sessions'))
       const rebuilding = await timed(() => openEventStore(folder))
+      const loop = monitorEventLoopDelay({ resolution: 1 })
+      loop.enable()
       const filling = await timed(() => rebuilding.result.index.catchUp())
+      loop.disable()
       process.stderr.write(
         `full text of ${sessions * each} events in ${(filling.ms / 1000).toFixed(1)} s, in the background\n`,
       )
@@ -37,6 +41,7 @@ export const benchmark: Benchmark = {
         ),
         absolute('the same, rebuilding the index', rebuilding.ms, 8000),
         absolute('search, 95th percentile', percentile(searches, 0.95), 50),
+        absolute('event loop while words are read in, 99th percentile', loop.percentile(99) / 1e6, 50),
       ]
     } finally {
       rmSync(folder, { recursive: true })

@@ -5,7 +5,7 @@ import { openJsonlEventStore } from '@matrix/event-store'
 import type { DurableEvent } from '@matrix/protocol'
 import { type Benchmark, interleave } from '../figure.ts'
 
-const count = Number(process.env.MATRIX_BENCH_EVENTS ?? 200_000)
+const count = Number(process.env.MATRIX_BENCH_EVENTS ?? 1_000_000)
 const perSession = 20_000
 
 /** What the checks cost when everything is read, and whether resuming depends on how long a session has lived. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { installPeers } from './peers.ts'
 
 export type Score = { cpuMs: number; turnsPerSecond: number; stallMs: number; mbPerAgent: number }
 
@@ -21,7 +22,7 @@ export type Arena = {
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /** A model to talk to, and the contestants built as they would be shipped: our code in one file, others' as installed. */
-export async function openArena(): Promise<Arena> {
+export async function openArena(options: { peers?: boolean } = {}): Promise<Arena> {
   // Beside the loop's own dependencies, so that they are found.
   const folder = mkdtempSync(join(here, '../../../../packages/provider-loop/node_modules/.arena-'))
   const script = join(folder, 'contestants.mjs')
@@ -33,12 +34,21 @@ export async function openArena(): Promise<Arena> {
     outfile: script,
     external,
   })
+  const peers = options.peers ? await installPeers() : undefined
+  if (peers)
+    await build({
+      ...common,
+      entryPoints: [fileURLToPath(new URL('../../peers/contestants.mjs', import.meta.url))],
+      outfile: peers.script,
+      packages: 'external',
+    })
   const server = fork(new URL('./model-server.mjs', import.meta.url), { execArgv: [] })
   const port = await new Promise((resolve) => server.once('message', resolve))
   const url = `http://127.0.0.1:${port}`
 
   async function play(name: string, turns: number, agents: number): Promise<Score> {
-    const args = ['--expose-gc', script, name, url, String(turns), String(agents)]
+    const entry = peers?.names.includes(name) ? peers.script : script
+    const args = ['--expose-gc', entry, name, url, String(turns), String(agents)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e7 })
     return JSON.parse(stdout)
   }

@@ -1,7 +1,6 @@
 import { fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Event, isPersistedByEmitEvent, queueMessage } from '@matrix/protocol'
 import {
   createAnthropicAdapter,
@@ -11,9 +10,7 @@ import {
   runProviderLoop,
   textResult,
 } from '@matrix/provider-loop'
-
-/** One agent doing so many turns of a tool loop against a model at this address. */
-type Contestant = (url: string, turns: number, agent: number) => Promise<void>
+import { type Contestant, contest } from './contest.ts'
 
 const contestants: Record<string, () => Promise<Contestant>> = {
   'matrix-anthropic': async () =>
@@ -138,31 +135,4 @@ async function sdkOpenai(): Promise<Contestant> {
   }
 }
 
-/** Runs as a process of its own, told what to do by its arguments, and prints what it cost. */
-export async function run(name: string, url: string, turns: number, agents: number): Promise<void> {
-  const contestant = await contestants[name]?.()
-  if (!contestant) throw new Error(`No contestant ${name}`)
-  // Warm: what is compared is a process that has been at work for a while.
-  for (let loop = 0; loop < 4; loop += 1) await contestant(url, 100, -1)
-  globalThis.gc?.()
-  const rss = process.memoryUsage.rss()
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  // Watching the loop costs a little for every millisecond that passes: only where it is asked for.
-  if (agents > 1) delay.enable()
-  const cpu = process.cpuUsage()
-  const start = performance.now()
-  await Promise.all(Array.from({ length: agents }, (_, agent) => contestant(url, turns, agent)))
-  const { user, system: kernel } = process.cpuUsage(cpu)
-  const wall = performance.now() - start
-  const total = turns * agents
-  const result = {
-    cpuMs: (user + kernel) / 1000 / total,
-    turnsPerSecond: (total / wall) * 1000,
-    stallMs: delay.max / 1e6,
-    mbPerAgent: (process.memoryUsage.rss() - rss) / agents / 1024 / 1024,
-  }
-  process.stdout.write(JSON.stringify(result), () => process.exit(0))
-}
-
-const [name, url, turns, agents] = process.argv.slice(2)
-if (name && url) await run(name, url, Number(turns), Number(agents ?? 1))
+await contest(contestants)

@@ -1,0 +1,487 @@
+import { type Command, Option } from 'commander'
+import type { ExitCode } from './exit-code.ts'
+
+type Done = (code: ExitCode) => void
+
+/** Commands that speak with the daemon. Each is loaded when it is called. */
+export function addAgentCommands(program: Command, done: Done): void {
+  program.commandsGroup('Work with agents:')
+  addTalking(program, done)
+  addWatching(program, done)
+  addTask(program, done)
+  program.commandsGroup('Review what they did:')
+  addReview(program, done)
+  program.commandsGroup('Set up:')
+  addProjects(program, done)
+  addSettings(program, done)
+  addDaemon(program, done)
+}
+
+const taskArgument = 'root, the first characters of its id, or a part of its title'
+const project = ['-p, --project <name>', 'name, id or folder; the project of this folder when left out'] as const
+const json = ['--json', 'print JSON for programs'] as const
+const yes = ['-y, --yes', 'do not ask'] as const
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value]
+}
+
+function addTalking(program: Command, done: Done): void {
+  program
+    .command('init')
+    .summary('make this repository a project, and say what to do next')
+    .argument('[folder]', 'a folder of the repository', '.')
+    .option('--name <name>', 'what to call it; the name of the folder when left out')
+    .option(...json)
+    .action(async (folder, options) => done(await (await import('./commands/init.ts')).init(folder, options)))
+
+  program
+    .command('send')
+    .summary('say something to a task: starts its agent, wakes it, or reaches it at work')
+    .argument('<task>', taskArgument)
+    .argument('[text...]', 'what to say; - reads it from standard input')
+    .option('--image <file>', 'send a picture along; may be repeated', collect)
+    .option('-f, --follow', 'then watch the task')
+    .option(...project)
+    .option(...json)
+    .action(async (task, text, options) => done(await (await import('./commands/send.ts')).send(task, text, options)))
+
+  program
+    .command('run')
+    .summary('one goal without a daemon, for scripts and CI: ends when the agent is done')
+    .description(
+      'Runs agents in this process until the root agent is done, on a data directory that is made for it and removed afterwards, with your settings. Questions are answered by telling the agent to decide; calls that need a yes are denied, unless --yes-for agrees to them in advance.',
+    )
+    .argument(
+      '[goal...]',
+      'what is to be done; - reads it from standard input; nothing, with --data, goes on where it was',
+    )
+    .option('--folder <folder>', 'the repository; the one of this folder when left out')
+    .option('--data <folder>', 'keep everything there; also goes on with a run that was interrupted')
+    .option('--keep', 'do not remove the data directory')
+    .option('--budget <usd>', 'the most that everything together may cost')
+    .option('--model <model>', 'instead of what the settings say')
+    .option('--timeout <time>', '90s, 15m, 2h')
+    .option(
+      '--yes-for <pattern>',
+      'agree to a class (shell, network …), to the setup script (setup), or to calls whose URI matches (* is anything); may be repeated',
+      collect,
+    )
+    .option('--merge', 'merge the work into the base branch when it passed')
+    .option('--unsandboxed', 'run tools even where they cannot be boxed')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .addHelpText(
+      'after',
+      '\nExits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+    )
+    .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
+
+  program
+    .command('demo')
+    .summary('four agents at work on a sample repository, without a model')
+    .description(
+      'Plays a story on a sample repository that is made for it and removed afterwards: tasks, worktrees, edits, tests, a question, a conflict and merges are real; only the model is a script. With a key in your settings, the same goal runs on the real model.',
+    )
+    .option('--keep', 'do not remove the sample repository and its data')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--json', 'print one frame of the stream per line, and the result as the last')
+    .action(async (options) =>
+      done(await (await import('./commands/run.ts')).run([], { ...options, demo: true, merge: true })),
+    )
+
+  program
+    .command('inbox')
+    .summary('everything that waits for you, in all projects')
+    .option('--dismiss <which>', 'put a failure or a review aside as seen: its task or its id')
+    .option('-p, --project <name>', 'only this project')
+    .option(...json)
+    .action(async (options) => done(await (await import('./commands/inbox.ts')).inbox(options)))
+
+  program
+    .command('approve')
+    .summary('calls that need a yes: shows them and asks')
+    .argument('[which]', 'its id or its task; all that wait when left out')
+    .option('--list', 'only show them')
+    .option('--deny', 'say no')
+    .option('--reason <text>', 'what the log says why not')
+    .addOption(new Option('--scope <scope>', 'say yes without being asked').choices(['once', 'task', 'always']))
+    .option('--digest <digest>', 'with --scope: the arguments that were looked at')
+    .option(...json)
+    .action(async (id, options) => done(await (await import('./commands/approve.ts')).approve(id, options)))
+
+  program
+    .command('answer')
+    .summary('answer what agents ask')
+    .argument('[which]', 'the task that asks, or the id of the question; each in turn when left out')
+    .argument('[text...]', 'the answer, the number of an option, or - for standard input')
+    .option(...json)
+    .action(async (id, text, options) => done(await (await import('./commands/answer.ts')).answer(id, text, options)))
+
+  program
+    .command('stop')
+    .summary('interrupt a task and all below it')
+    .argument('<task>', taskArgument)
+    .option(...project)
+    .option(...json)
+    .action(async (task, options) => done(await (await import('./commands/stop.ts')).stop(task, options)))
+
+  program
+    .command('resume')
+    .summary('let a stopped task and all below it go on')
+    .argument('<task>', taskArgument)
+    .option(...project)
+    .option(...json)
+    .action(async (task, options) => done(await (await import('./commands/stop.ts')).resume(task, options)))
+}
+
+function addWatching(program: Command, done: Done): void {
+  program
+    .command('tree')
+    .summary('the tasks: status, cost, age, and what each agent does')
+    .option('-w, --watch', 'keep it up to date; into a pipe, a line for every change')
+    .option('-a, --all', 'closed tasks too')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await import('./commands/tree.ts')).tree(options)))
+
+  program
+    .command('watch')
+    .summary('what happens from now on, in one task or in all')
+    .argument('[task]', taskArgument)
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option(...project)
+    .option('--json', 'print one frame of the stream per line')
+    .action(async (task, options) => done(await (await import('./commands/watch.ts')).watch(task, options)))
+
+  program
+    .command('logs')
+    .summary('the conversation of a task so far')
+    .argument('<task>', taskArgument)
+    .option('-n, --last <count>', 'only the last events', Number)
+    .option('-f, --follow', 'go on with what happens next')
+    .option('-v, --verbose', 'show in full what tools were asked and answered')
+    .option('--raw', 'print the events themselves, one JSON document per line')
+    .option(...project)
+    .option('--json', 'the same as --raw')
+    .action(async (task, options) => done(await (await import('./commands/logs.ts')).logs(task, options)))
+
+  program
+    .command('search')
+    .summary('look words up in everything that was said and done')
+    .argument('<words...>', 'what to look for')
+    .option('--task <task>', `only in this task: ${taskArgument}`)
+    .option('--everywhere', 'in all projects')
+    .option('--type <type>', 'only events of this type; may be repeated', collect)
+    .option('--since <when>', '30m, 2h, 3d, 1w, or a date')
+    .option('--limit <count>', 'how many to show; 20 when left out')
+    .option(...project)
+    .option(...json)
+    .addHelpText('after', '\nExits with 1 when nothing is found.')
+    .action(async (words, options) => done(await (await import('./commands/search.ts')).search(words, options)))
+
+  program
+    .command('cost')
+    .summary('what was spent, by task, day or model')
+    .option('--by <fields>', 'any of task, day, model and session, separated by commas', 'task')
+    .option('--task <task>', `only this task: ${taskArgument}`)
+    .option('--since <when>', '30m, 2h, 3d, 1w, or a date')
+    .option('--everywhere', 'in all projects')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await import('./commands/cost.ts')).cost(options)))
+}
+
+function addTask(program: Command, done: Done): void {
+  const task = program.command('task').summary('show, create, change, move and end tasks')
+  const load = () => import('./commands/task.ts')
+  const one = (name: string, summary: string) =>
+    task
+      .command(name)
+      .summary(summary)
+      .argument('<task>', taskArgument)
+      .option(...project)
+      .option(...json)
+  const described = (command: Command) =>
+    command
+      .option('-d, --description <text>', 'what is to be done; - reads it from standard input')
+      .option('--budget <usd>', 'the most that it and all below it may cost')
+      .option('--persistent <how>', 'what happens to the conversation on close: no, reset or continue')
+      .option('--color <color>', 'how it is marked')
+
+  one('show', 'one task with everything that is known of it').action(async (name, options) =>
+    done(await (await load()).showTask(name, options)),
+  )
+  described(
+    task
+      .command('create')
+      .summary('add a task; it starts when something is sent to it')
+      .argument('<title>', 'a few words')
+      .option('--parent <task>', `below which: ${taskArgument}`, 'root')
+      .option('--draft', 'agents leave it alone for now')
+      .option('--folder', 'a folder, which groups tasks and never runs')
+      .option('--agent <manifest>', 'what its agent may do')
+      .option('--at <position>', 'where among its siblings; 0 is the first')
+      .option(...project)
+      .option(...json),
+  ).action(async (title, options) => done(await (await load()).createTask(title, options)))
+  described(one('update', 'change what is written on a task'))
+    .option('--title <text>', 'what it is called')
+    .option('--status <status>', 'draft, pending, in_progress, passed, failed or closed')
+    .action(async (name, options) => done(await (await load()).updateTask(name, options)))
+  one('delete', 'remove a task and all below it')
+    .option(...yes)
+    .action(async (name, options) => done(await (await load()).deleteTask(name, options)))
+  one('close', 'end a task for good').action(async (name, options) =>
+    done(await (await load()).closeTask(name, options)),
+  )
+  one('reset', 'bring a task back to its beginning')
+    .option(...yes)
+    .action(async (name, options) => done(await (await load()).resetTask(name, options)))
+  one('move', 'put a task below another')
+    .argument('<parent>', taskArgument)
+    .action(async (name, parent, options) => done(await (await load()).moveTask(name, parent, options)))
+  one('order', 'put the children of a task in a new order')
+    .argument('<children...>', 'which come first, in this order')
+    .action(async (name, children, options) => done(await (await load()).orderTasks(name, children, options)))
+  one('fork', 'give another task what this one knows')
+    .argument('<target>', taskArgument)
+    .action(async (name, target, options) => done(await (await load()).forkTask(name, target, options)))
+  one('compact', 'have the conversation summed up').action(async (name, options) =>
+    done(await (await load()).compactTask(name, options)),
+  )
+  one('withdraw', 'take back a message that was not read yet')
+    .argument('<message>', 'its id; matrix task show lists them')
+    .action(async (name, message, options) => done(await (await load()).withdrawMessage(name, message, options)))
+  one('repair', 'make a damaged conversation usable again').action(async (name, options) =>
+    done(await (await load()).repairTask(name, options)),
+  )
+}
+
+function addReview(program: Command, done: Done): void {
+  program
+    .command('diff')
+    .summary('what a task changed; or what differs between two manifests')
+    .description(
+      'With one argument, what the branch of a task would bring to its target, as a patch. With two, what changed between two manifests or locks, and how dangerous it is.',
+    )
+    .argument('<task-or-file>', `${taskArgument}; or the earlier manifest`)
+    .argument('[file]', 'the later manifest')
+    .option('--stat', 'only which files, and how much')
+    .option('--path <file>', 'only this file')
+    .option('--ignore-whitespace', 'leave out what differs in white space only')
+    .option(...project)
+    .option(...json)
+    .addHelpText('after', '\nWith two files it exits with 1 when something differs; order and spacing never count.')
+    .action(async (first, second, options) => {
+      if (second === undefined) return done(await (await import('./commands/changes.ts')).taskChanges(first, options))
+      return done(await (await import('./commands/diff.ts')).diff(first, second, options))
+    })
+
+  program
+    .command('merge')
+    .summary('merge what a task did into the branch that it started from')
+    .argument('<task>', taskArgument)
+    .option('--squash', 'as one commit')
+    .option('--update-checkout', 'bring the files of your own checkout along, if the branch is checked out there')
+    .option('-m, --message <text>', 'of the merge commit')
+    .option(...yes)
+    .option(...project)
+    .option(...json)
+    .addHelpText('after', '\nExits with 1 when there are conflicts; nothing is merged then.')
+    .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
+
+  const worktrees = program
+    .command('worktrees')
+    .summary('worktrees of tasks, and what was saved from those that are gone')
+  const load = () => import('./commands/worktrees.ts')
+  worktrees
+    .command('list', { isDefault: true })
+    .summary('where they are, how large, and which nobody needs')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await load()).listWorktrees(options)))
+  worktrees
+    .command('remove')
+    .summary('remove one; unmerged work is kept as a snapshot')
+    .argument('<task>', 'the first 8 or more characters of its id')
+    .option(...yes)
+    .option(...project)
+    .option(...json)
+    .action(async (task, options) => done(await (await load()).removeWorktree(task, options)))
+  worktrees
+    .command('snapshots')
+    .summary('work that was saved before its worktree went')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await load()).listSnapshots(options)))
+  worktrees
+    .command('restore')
+    .summary('write the files of a snapshot into a new folder')
+    .argument('<snapshot>', 'its name')
+    .argument('<folder>', 'where to')
+    .option(...project)
+    .option(...json)
+    .action(async (name, folder, options) => done(await (await load()).restoreSnapshot(name, folder, options)))
+}
+
+function addProjects(program: Command, done: Done): void {
+  const projects = program.command('projects').summary('repositories that agents work on')
+  const load = () => import('./commands/projects.ts')
+  projects
+    .command('list', { isDefault: true })
+    .summary('all of them')
+    .option(...json)
+    .action(async (options) => done(await (await load()).listProjects(options)))
+  projects
+    .command('add')
+    .summary('register a repository; matrix init does more')
+    .argument('<folder>', 'where it is')
+    .option('--name <name>', 'what to call it')
+    .option(...json)
+    .action(async (folder, options) => done(await (await load()).addProject(folder, options)))
+  projects
+    .command('remove')
+    .summary('forget a project; its data stays on disk')
+    .argument('<project>', 'name, id or folder')
+    .option(...yes)
+    .option(...json)
+    .action(async (name, options) => done(await (await load()).removeProject(name, options)))
+  projects
+    .command('rename')
+    .summary('call it something else')
+    .argument('<project>', 'name, id or folder')
+    .argument('<name>', 'the new name')
+    .option(...json)
+    .action(async (name, to, options) => done(await (await load()).renameProject(name, to, options)))
+  projects
+    .command('move')
+    .summary('say where the repository has gone')
+    .argument('<project>', 'name or id')
+    .argument('<folder>', 'where it is now')
+    .option(...json)
+    .action(async (name, to, options) => done(await (await load()).moveProject(name, to, options)))
+}
+
+function addSettings(program: Command, done: Done): void {
+  const config = program.command('config').summary('read and change settings')
+  const load = () => import('./commands/config.ts')
+  const layer = ['--layer <layer>', 'global, repo or local; by default the one that fits the setting'] as const
+  config
+    .command('list', { isDefault: true })
+    .summary('every setting that is in force')
+    .option('--show-origin', 'and the file and line that it comes from')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await load()).listConfig(options)))
+  config
+    .command('get')
+    .summary('one value, and nothing else')
+    .argument('<key>', 'such as model or budgetUsd')
+    .option(...project)
+    .option(...json)
+    .action(async (key, options) => done(await (await load()).getConfig(key, options)))
+  config
+    .command('set')
+    .summary('set one value')
+    .argument('<key>', 'such as model or authGroups.default.anthropicApiKey')
+    .argument('[value]', 'text or JSON; asked for, and not shown, when left out')
+    .option(...layer)
+    .option(...project)
+    .option(...json)
+    .action(async (key, value, options) => done(await (await load()).setConfig(key, value, options)))
+  config
+    .command('unset')
+    .summary('take one value out')
+    .argument('<key>', 'as it was set')
+    .option(...layer)
+    .option(...project)
+    .option(...json)
+    .action(async (key, options) => done(await (await load()).unsetConfig(key, options)))
+
+  const auth = program.command('auth').summary('keys of model providers')
+  const loadAuth = () => import('./commands/auth.ts')
+  auth
+    .command('status', { isDefault: true })
+    .summary('which model agents speak with, and with whose key')
+    .option(...project)
+    .option(...json)
+    .addHelpText('after', '\nExits with 1 when agents cannot start for want of a key.')
+    .action(async (options) => done(await (await loadAuth()).authStatus(options)))
+  auth
+    .command('set')
+    .summary('keep an API key; it is asked for, or read from standard input')
+    .argument('<provider>', 'anthropic or openai')
+    .option('--group <name>', 'what to call it; the provider’s name when left out')
+    .option('--url <url>', 'of a gateway or a model of your own')
+    .option(...json)
+    .action(async (provider, options) => done(await (await loadAuth()).setKey(provider, options)))
+  auth
+    .command('remove')
+    .summary('take a key out')
+    .argument('<group>', 'what it is called')
+    .option(...json)
+    .action(async (group, options) => done(await (await loadAuth()).removeKey(group, options)))
+
+  const device = program.command('device').summary('browsers that may sign in')
+  const loadDevice = () => import('./commands/device.ts')
+  device
+    .command('add')
+    .summary('let a browser in: prints a code, then asks whether the fingerprint is right')
+    .option(...json)
+    .action(async (options) => done(await (await loadDevice()).addDevice(options)))
+  device
+    .command('list', { isDefault: true })
+    .summary('all of them')
+    .option(...json)
+    .action(async (options) => done(await (await loadDevice()).listDevices(options)))
+  device
+    .command('revoke')
+    .summary('sign one out for good')
+    .argument('<device>', 'its name, or the first characters of its id')
+    .option(...yes)
+    .option(...json)
+    .action(async (name, options) => done(await (await loadDevice()).revokeDevice(name, options)))
+}
+
+function addDaemon(program: Command, done: Done): void {
+  const daemon = program.command('daemon').summary('start and stop the process that keeps agents alive')
+  const load = () => import('./commands/daemon.ts')
+  const startable = (name: string, summary: string) =>
+    daemon
+      .command(name)
+      .summary(summary)
+      .option('--port <port>', 'instead of what the settings say')
+      .option(...json)
+  startable('start', 'start it, and wait until it is ready')
+    .option('--foreground', 'stay here and show what it says')
+    .action(async (options) => done(await (await load()).start(options)))
+  daemon
+    .command('stop')
+    .summary('end it; agents go on where they were at the next start')
+    .option('--force', 'at once; nothing is lost by it')
+    .option(...json)
+    .action(async (options) => done(await (await load()).stop(options)))
+  startable('restart', 'end it and start it again').action(async (options) =>
+    done(await (await load()).restart(options)),
+  )
+  daemon
+    .command('status', { isDefault: true })
+    .summary('whether it runs, where, and on what')
+    .option(...json)
+    .addHelpText('after', '\nExits with 4 when it does not run.')
+    .action(async (options) => done(await (await load()).status(options)))
+  daemon
+    .command('logs')
+    .summary('what it wrote down')
+    .option('-n, --last <count>', 'how many lines', '50')
+    .option('-f, --follow', 'go on with what comes')
+    .option('--json', 'the entries themselves, one per line')
+    .action(async (options) => done(await (await import('./commands/daemon-logs.ts')).logs(options)))
+  daemon
+    .command('install')
+    .summary('have the system start it when you sign in (systemd, launchd)')
+    .option('--print', 'only show the file')
+    .option(...json)
+    .action(async (options) => done(await (await import('./commands/daemon-install.ts')).install(options)))
+}

@@ -1,0 +1,488 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame } from '@matrix/protocol/http'
+import { expect, test } from 'vitest'
+import { fakeDaemon, projectView, rootId, taskView } from '../fake-daemon.testing.ts'
+import { folderWith, matrix } from '../matrix-process.testing.ts'
+
+const projectId = projectView().id
+const childId = '01K1A000000000000000000000'
+const root = taskView(rootId, { title: 'Ship it', children: [childId], activity: 'waiting', lastSeq: 7 })
+const child = taskView(childId, {
+  title: 'Write the parser',
+  parentId: rootId,
+  activity: 'working',
+  doing: 'Run npm test',
+})
+const here = { listProjects: [projectView({ path: process.cwd() })], listTasks: [root, child] }
+const since = '2026-01-01T00:00:00.000Z'
+
+test('without a daemon, every command says so and how to start it', async () => {
+  const env = { MXD_DATA_DIR: folderWith() }
+
+  for (const args of [['tree'], ['send', 'root', 'hi'], ['inbox'], ['daemon', 'status'], ['config', 'list', '-p', 'x']])
+    expect(await matrix(args, { env })).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(/No daemon runs on .*\n.*matrix daemon start/),
+    })
+  expect(await matrix(['daemon', 'stop'], { env })).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
+})
+
+test('outside of every project, the command says which there are', async () => {
+  const { env } = await fakeDaemon({ listProjects: [projectView()] })
+
+  expect(await matrix(['tree'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/is in no project of Matrix\.\n.*--project with one of demo/),
+  })
+})
+
+test('a project is named by its name, its folder or the start of its id', async () => {
+  const { env } = await fakeDaemon({ ...here, listProjects: [projectView()] })
+
+  for (const name of ['demo', '/demo', '01kp']) expect((await matrix(['tree', '-p', name], { env })).code).toBe(0)
+  expect(await matrix(['tree', '-p', 'other'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no project “other”'),
+  })
+})
+
+test('a project with a problem says what it is', async () => {
+  const problem = { code: 'PROJECT_UNUSABLE', message: 'The folder is gone.', hint: 'Move it back.' }
+  const { env } = await fakeDaemon({ listProjects: [projectView({ path: process.cwd(), problem })] })
+
+  expect(await matrix(['tree'], { env })).toMatchObject({
+    code: 2,
+    stderr: 'error: The folder is gone.\n  Move it back.\n',
+  })
+})
+
+test('the tree goes into a pipe whole and without colours', async () => {
+  const { env } = await fakeDaemon(here)
+
+  expect((await matrix(['tree'], { env })).stdout).toMatch(
+    /^demo {2}main · \$1\.50 · 1 working · 1 waiting\n◌ Ship it +01K00000 {2}waiting .*\n└─ ● Write the parser {2}01K1A000 {2}working .* Run npm test\n$/,
+  )
+  expect(JSON.parse((await matrix(['tree', '--json'], { env })).stdout)).toMatchObject({
+    tasks: [{ id: rootId }, { id: childId }],
+  })
+})
+
+test('a watched tree is a line for every change when nobody looks at it', async () => {
+  const frames: Frame[] = [
+    { kind: 'resync', reason: 'start' },
+    { kind: 'task', projectId, task: { ...child, costUsd: 1 } },
+    { kind: 'task', projectId, task: { ...child, activity: 'off', status: 'passed' } },
+  ]
+  const { env } = await fakeDaemon(here, frames)
+  const { stdout, code } = await matrix(['tree', '--watch'], { env, untilOutput: /passed/ })
+
+  expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(2).join(' '))).toEqual([
+    'waiting Ship it',
+    'working Write the parser',
+    'passed Write the parser',
+    '',
+  ])
+  expect(code).toBe(130)
+})
+
+test('words, standard input and pictures are sent to the task that is meant', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, sendMessage: { messageId: 'm1' } })
+  const folder = folderWith({ 'a.png': Buffer.from('89504e470d0a1a0a', 'hex'), 'a.txt': 'no picture' })
+
+  expect(await matrix(['send', 'parser', 'Go', 'on'], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Sent to Write the parser\..*matrix watch 01K1A000/),
+  })
+  await matrix(['send', 'root', '-', '--image', join(folder, 'a.png')], { env, input: 'from\na pipe' })
+  expect(asked.filter(({ operation }) => operation === 'sendMessage')).toMatchObject([
+    { params: { projectId, taskId: childId }, body: { text: 'Go on' } },
+    {
+      params: { taskId: rootId },
+      body: { text: 'from\na pipe', images: [{ mediaType: 'image/png', data: 'iVBORw0KGgo=' }] },
+    },
+  ])
+  expect((await matrix(['send', 'root', 'x', '--image', join(folder, 'a.txt')], { env })).stderr).toContain(
+    'is not a picture',
+  )
+  expect(await matrix(['send', 'root', '-'], { env, input: ' \n' })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('nothing to send'),
+  })
+})
+
+test('the conversation so far is words for people and events for programs', async () => {
+  const stamp = { taskId: childId, ts: since }
+  const call = { type: 'tool_call' as const, ...stamp, callId: 'c', name: 'mcp__mxd__bash', input: { command: 'ls' } }
+  const result = {
+    type: 'tool_result' as const,
+    ...stamp,
+    callId: 'c',
+    content: [{ type: 'text' as const, text: 'a\nb' }],
+    isError: false,
+  }
+  const { env } = await fakeDaemon({
+    ...here,
+    readEvents: {
+      events: [
+        { seq: 1, event: call },
+        { seq: 2, event: result },
+        { seq: 3, event: { type: 'new_kind' } },
+      ],
+      more: false,
+      lastSeq: 3,
+    },
+  })
+
+  expect((await matrix(['logs', 'parser'], { env })).stdout).toBe('▸ Run ls\n  └ 2 lines\n')
+  expect(
+    (await matrix(['logs', 'parser', '--raw'], { env })).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).seq),
+  ).toEqual([1, 2, 3])
+})
+
+test('a long conversation is read page by page, from its end', async () => {
+  const event = (seq: number) => ({
+    seq,
+    event: { type: 'assistant_text' as const, taskId: childId, ts: since, text: `number ${seq}` },
+  })
+  const { env } = await fakeDaemon({
+    ...here,
+    readEvents: ({ query }) => {
+      const end = (query.before ?? 2501) - 1
+      const start = Math.max(1, end - query.limit + 1)
+      return {
+        events: Array.from({ length: end - start + 1 }, (_, index) => event(start + index)),
+        more: start > 1,
+        lastSeq: 2500,
+      }
+    },
+  })
+
+  const seqs = (await matrix(['logs', 'parser', '--raw'], { env })).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).seq)
+  expect(seqs).toEqual(Array.from({ length: 2500 }, (_, index) => index + 1))
+  expect((await matrix(['logs', 'parser', '--raw', '-n', '2'], { env })).stdout.trim().split('\n')).toHaveLength(2)
+})
+
+test('what happens in a project is shown with the task it happens in', async () => {
+  const frames: Frame[] = [
+    {
+      kind: 'event',
+      projectId,
+      taskId: childId,
+      seq: 8,
+      event: { type: 'assistant_text', taskId: childId, ts: since, text: 'Done \u001B[2J' },
+    },
+    { kind: 'task', projectId, task: { ...child, activity: 'off', status: 'passed' } },
+  ]
+  const { env } = await fakeDaemon(here, frames)
+  const { stdout } = await matrix(['watch'], { env, untilOutput: /passed/ })
+
+  expect(stdout).toContain('Write the parser   │   Done <U+001B>[2J\n')
+  expect(stdout).toContain('Write the parser   │ · working → passed\n')
+})
+
+test('an approval binds to the arguments that were looked at', async () => {
+  const { env, asked } = await fakeDaemon({ listAttention: [approval], answerApproval: null })
+
+  const { stdout } = await matrix(['approve', '--list'], { env })
+  expect(stdout).toContain('matrix://tool/mcp/mxd/bash@1.0.0')
+  expect(stdout).toContain('command: rm <U+202E>x')
+  expect(await matrix(['approve'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Nobody is there'),
+  })
+  expect(await matrix(['approve', '--scope', 'once', '--digest', 'sha256:0000'], { env })).toMatchObject({ code: 2 })
+  expect(await matrix(['approve', '--scope', 'once'], { env })).toMatchObject({ code: 2 })
+  expect(await matrix(['approve', 'parser', '--scope', 'once', '--digest', 'sha256:abcd'], { env })).toMatchObject({
+    code: 0,
+    stdout: 'Allowed.\n',
+  })
+  expect(await matrix(['approve', '--deny', '--reason', 'no'], { env })).toMatchObject({ code: 0, stdout: 'Denied.\n' })
+  expect(asked.filter(({ operation }) => operation === 'answerApproval')).toMatchObject([
+    { params: { approvalId: 'approval:c1' }, body: { decision: 'allow', scope: 'once', inputDigest: 'sha256:abcdef' } },
+    { body: { decision: 'deny', reason: 'no' } },
+  ])
+})
+
+test('a question is answered by its task, in words or by the number of an option', async () => {
+  const { env, asked } = await fakeDaemon({ listAttention: [question, approval], answerQuestion: null })
+
+  expect((await matrix(['inbox'], { env })).stdout).toMatch(
+    /question {2}Write the parser.*\n {2}Which\?\n {2}1\. left\n {2}2\. right\n {2}→ matrix answer 01K1A0000000 "…"\n\napproval/,
+  )
+  await matrix(['answer', 'parser', '2'], { env })
+  await matrix(['answer', childId, 'neither,', 'thanks'], { env })
+  expect(asked.filter(({ operation }) => operation === 'answerQuestion').map(({ body }) => body)).toEqual([
+    { answer: 'right' },
+    { answer: 'neither, thanks' },
+  ])
+  expect(await matrix(['answer', 'nobody', 'x'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Nothing that waits belongs to “nobody”'),
+  })
+})
+
+test('a diff is a patch that can be applied, and merging takes exactly what was shown', async () => {
+  const { env, asked } = await fakeDaemon({
+    ...here,
+    getChanges: changes,
+    mergeTask: { outcome: 'merged', commit: 'c'.repeat(40) },
+  })
+
+  expect((await matrix(['diff', 'parser'], { env })).stdout).toBe(
+    'diff --git a/a.ts b/a.ts\n--- a/a.ts\n+++ b/a.ts\n@@ -1,1 +1,1 @@\n-old\n+new\nmxd/x → main  1 file, +1 −1\n',
+  )
+  expect((await matrix(['diff', 'parser', '--stat'], { env })).stdout).toMatch(/^M {2}a\.ts {2}\+1 −1\n/)
+  expect(await matrix(['merge', 'parser'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--yes'),
+  })
+  expect(await matrix(['merge', 'parser', '--yes', '--squash'], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Merged as cccccccccccc'),
+  })
+  expect(asked.filter(({ operation }) => operation === 'mergeTask').map(({ body }) => body)).toEqual([
+    { how: 'squash', expectedHead: 'b'.repeat(40), updateCheckout: false },
+  ])
+})
+
+test('a merge with conflicts fails and says what to do', async () => {
+  const { env } = await fakeDaemon({
+    ...here,
+    getChanges: changes,
+    mergeTask: { outcome: 'conflict', files: ['a.ts'] },
+  })
+
+  expect(await matrix(['merge', 'parser', '-y'], { env })).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/conflicts in a\.ts\.\n.*matrix send/),
+  })
+})
+
+test('a secret is read from standard input and never shown', async () => {
+  const entry: ConfigEntry = {
+    key: 'authGroups.a.anthropicApiKey',
+    value: null,
+    isSecret: true,
+    origin: 'global',
+    file: '/c.json',
+    line: 3,
+    description: '',
+    settableIn: ['global', 'local'],
+  }
+  const view: ConfigView = {
+    entries: [entry, { ...entry, key: 'model', value: 'm1', isSecret: false, settableIn: ['global', 'repo', 'local'] }],
+    problems: [],
+  }
+  const { env, asked } = await fakeDaemon({ ...here, readConfig: view, setConfig: view })
+
+  const set = await matrix(['config', 'set', 'authGroups.a.anthropicApiKey'], { env, input: 'sk-secret\n' })
+  expect(set).toMatchObject({ code: 0, stdout: 'Set authGroups.a.anthropicApiKey for all projects.\n' })
+  await matrix(['config', 'set', 'model', 'm2'], { env })
+  expect(asked.filter(({ operation }) => operation === 'setConfig')).toMatchObject([
+    { params: { layer: 'global' }, body: { value: 'sk-secret' } },
+    { params: { layer: 'local', key: 'model' }, query: { projectId }, body: { value: 'm2' } },
+  ])
+  expect((await matrix(['config', 'list', '--show-origin'], { env })).stdout).toBe(
+    'authGroups.a.anthropicApiKey  (set, not shown)  global /c.json:3\nmodel                         m1                global /c.json:3\n',
+  )
+  expect((await matrix(['config', 'get', 'model'], { env })).stdout).toBe('m1\n')
+  expect((await matrix(['config', 'get', 'nothing'], { env })).code).toBe(2)
+})
+
+test('settings for all projects can be read and set before there is a daemon', async () => {
+  const folder = folderWith()
+  const env = { MXD_DATA_DIR: folder }
+
+  expect(await matrix(['config', 'set', 'port', '7500'], { env })).toMatchObject({ code: 0 })
+  expect(await matrix(['auth', 'set', 'anthropic'], { env, input: 'sk-ant-1234567890\n' })).toMatchObject({ code: 0 })
+  expect(JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))).toEqual({
+    port: 7500,
+    authGroups: { anthropic: { anthropicApiKey: 'sk-ant-1234567890' } },
+  })
+  expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o600)
+  expect((await matrix(['config', 'get', 'port'], { env })).stdout).toBe('7500\n')
+  expect(await matrix(['config', 'set', 'model', 'm', '--layer', 'local'], { env })).toMatchObject({ code: 2 })
+})
+
+test('a setting that is wrong is named with file and line', async () => {
+  const problems: ConfigView['problems'] = [
+    {
+      layer: 'repo',
+      file: '/r/.mxd/config.json',
+      line: 4,
+      key: 'port',
+      message: 'port may not stand here',
+      hint: 'Take it out.',
+    },
+  ]
+  const { env } = await fakeDaemon({ ...here, readConfig: { entries: [], problems } })
+
+  expect(await matrix(['config'], { env })).toMatchObject({
+    code: 1,
+    stderr: 'problem: /r/.mxd/config.json:4: port may not stand here\n  Take it out.\n',
+  })
+})
+
+test('nothing is deleted without a yes', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, deleteTask: null })
+
+  expect(await matrix(['task', 'delete', 'parser'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Nobody is there to say yes'),
+  })
+  expect(asked.some(({ operation }) => operation === 'deleteTask')).toBe(false)
+  expect(await matrix(['task', 'delete', 'parser', '--yes'], { env })).toMatchObject({
+    code: 0,
+    stdout: 'Deleted “Write the parser”.\n',
+  })
+})
+
+test('tasks are created, changed, moved and ordered', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, createTask: child, updateTask: child, reorderTasks: root })
+
+  await matrix(
+    ['task', 'create', 'Docs', '--parent', 'parser', '-d', '-', '--budget', '2.5', '--persistent', 'reset', '--draft'],
+    { env, input: 'Write them' },
+  )
+  await matrix(['task', 'update', 'parser', '--title', 'Parser', '--budget', 'none'], { env })
+  await matrix(['task', 'move', 'parser', 'root'], { env })
+  await matrix(['task', 'order', 'root', 'parser'], { env })
+  expect(asked.filter(({ operation }) => !operation.startsWith('list')).map(({ body }) => body)).toEqual([
+    {
+      parentId: childId,
+      title: 'Docs',
+      description: 'Write them',
+      status: 'draft',
+      budgetUsd: 2.5,
+      persistent: 'reset',
+    },
+    { title: 'Parser', budgetUsd: null },
+    { parentId: rootId },
+    { children: [childId] },
+  ])
+  for (const wrong of [['--budget', 'much'], ['--status', 'great'], ['--persistent', 'maybe'], []])
+    expect((await matrix(['task', 'update', 'parser', ...wrong], { env })).code, wrong.join(' ')).toBe(2)
+})
+
+test('costs are summed and named by their tasks', async () => {
+  const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
+  const { env } = await fakeDaemon({
+    ...here,
+    readCosts: [
+      { task: rootId, ...one },
+      { task: childId, ...one },
+    ],
+  })
+
+  expect((await matrix(['cost'], { env })).stdout).toBe(
+    'task               cost  turns    in  cached  out\nShip it           $0.50      2  1.1k      1k   20\nWrite the parser  $0.50      2  1.1k      1k   20\ntogether          $1.00      4  2.2k      2k   40\n',
+  )
+  expect((await matrix(['cost', '--by', 'moon'], { env })).code).toBe(2)
+})
+
+test('a device is let in only by someone who sees its fingerprint', async () => {
+  const device = {
+    id: 'abcdef0123456789'.repeat(4),
+    name: 'Phone',
+    state: 'waiting' as const,
+    enrolledAt: null,
+    lastSeenAt: null,
+    isThisOne: false,
+  }
+  let looked = 0
+  const { env, asked } = await fakeDaemon({
+    listDevices: () => (looked++ === 0 ? [] : [device]),
+    openEnrolment: { code: 'ABCDE-FGHJK', expiresAt: '2999-01-01T00:00:00.000Z' },
+    revokeDevice: null,
+  })
+  const { stdout, code } = await matrix(['device', 'add'], { env })
+
+  expect(stdout).toContain('ABCDE-FGHJK')
+  expect(stdout).toContain('abcd ef01 2345 6789')
+  expect(code).toBe(2)
+  expect(asked.at(-1)).toMatchObject({ operation: 'revokeDevice', params: { deviceId: device.id } })
+})
+
+test('the service that starts the daemon names its program and its data', async () => {
+  const home = folderWith()
+  const { env } = await fakeDaemon({})
+  const { stdout, code } = await matrix(['daemon', 'install', '--print'], { env: { ...env, HOME: home } })
+
+  expect(code).toBe(0)
+  expect(stdout).toContain('matrix-daemon.js')
+  expect(stdout).toContain(`MXD_DATA_DIR=${env.MXD_DATA_DIR}`)
+})
+
+test('the log of the daemon is shown from its end, with nothing in it that a terminal would obey', async () => {
+  const { env } = await fakeDaemon({})
+  writeFileSync(
+    join(env.MXD_DATA_DIR, 'daemon.log'),
+    `one\ntwo \u001B[2J\n${JSON.stringify({ level: 40, time: since, msg: 'Slow \u202E', ms: 7 })}\n`,
+  )
+
+  expect((await matrix(['daemon', 'logs', '-n', '2'], { env })).stdout).toBe(
+    'two <U+001B>[2J\n2026-01-01 00:00:00  Slow <U+202E>  ms=7\n',
+  )
+})
+
+const approval: Attention = {
+  id: 'approval:c1',
+  kind: 'approval',
+  projectId,
+  taskId: childId,
+  taskTitle: 'Write the parser',
+  text: 'Wants to use bash',
+  since,
+  approval: {
+    uri: 'matrix://tool/mcp/mxd/bash@1.0.0',
+    sideEffect: 'shell',
+    input: { command: 'rm \u202Ex' },
+    inputDigest: 'sha256:abcdef',
+    reason: 'It is not on the list.',
+    expiresAt: '2999-01-01T00:00:00.000Z',
+  },
+}
+
+const question: Attention = {
+  id: `question:${childId}:q1`,
+  kind: 'question',
+  projectId,
+  taskId: childId,
+  taskTitle: 'Write the parser',
+  text: 'Which?',
+  since,
+  options: ['left', 'right'],
+}
+
+const changes: ChangesView = {
+  branch: 'mxd/x',
+  targetBranch: 'main',
+  base: 'a'.repeat(40),
+  head: 'b'.repeat(40),
+  mergeBase: null,
+  ahead: 1,
+  behind: 0,
+  files: [
+    {
+      path: 'a.ts',
+      status: 'modified',
+      additions: 1,
+      deletions: 1,
+      isBinary: false,
+      isSubmodule: false,
+      hunks: [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, heading: '', lines: ['-old', '+new'] }],
+    },
+  ],
+  additions: 1,
+  deletions: 1,
+  conflicts: [],
+  isTruncated: false,
+  uncommitted: [],
+}

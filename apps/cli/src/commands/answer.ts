@@ -1,0 +1,59 @@
+import { MatrixError } from '@matrix/protocol'
+import type { Attention } from '@matrix/protocol/http'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { readInput } from '../input-file.ts'
+import { connect } from '../place.ts'
+import { askText, isInteractive } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
+import { print, printJson } from '../terminal.ts'
+import { findWaiting, formatAttention } from './inbox.ts'
+
+type AnswerOptions = { json?: boolean }
+
+/** Answers what an agent asked: the question that is named, or the only one, or each in turn. */
+export async function answer(
+  id: string | undefined,
+  words: readonly string[],
+  options: AnswerOptions,
+): Promise<ExitCode> {
+  const client = await connect()
+  const questions = (await client.listAttention()).filter(({ kind }) => kind === 'question')
+  if (options.json && id === undefined) {
+    printJson(questions)
+    return exitCode.ok
+  }
+  if (questions.length === 0 && id === undefined) {
+    print('No agent asks anything.')
+    return exitCode.ok
+  }
+
+  const chosen = id === undefined ? questions : [findWaiting(questions, id)]
+  for (const question of chosen) {
+    const text = words.length > 0 ? await readWords(words) : await askPerson(question)
+    if (text === '') continue
+    const said = optionOf(question, text)
+    await client.answerQuestion({ projectId: question.projectId, questionId: question.id, body: { answer: said } })
+    if (options.json) printJson({ id: question.id, answer: said })
+    else print('Answered.')
+  }
+  return exitCode.ok
+}
+
+async function readWords(words: readonly string[]): Promise<string> {
+  if (words.length === 1 && words[0] === '-') return (await readInput('-', 1_000_000)).toString('utf8').trim()
+  return words.join(' ')
+}
+
+async function askPerson(question: Attention): Promise<string> {
+  print(formatAttention(question))
+  if (!isInteractive())
+    throw new MatrixError('REQUEST_INVALID', 'There is no answer.', {
+      hint: `Write matrix answer ${shortId(question.taskId)} "…".`,
+    })
+  return askText('Your answer (empty to leave it): ')
+}
+
+/** The number of an offered answer stands for it. */
+function optionOf({ options = [] }: Attention, text: string): string {
+  return /^\d+$/.test(text) ? (options[Number(text) - 1] ?? text) : text
+}

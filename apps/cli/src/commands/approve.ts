@@ -1,0 +1,110 @@
+import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { formatDuration } from '@matrix/protocol/display'
+import type { Attention } from '@matrix/protocol/http'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { connect } from '../place.ts'
+import { ask, isInteractive } from '../prompt.ts'
+import { colorsFor, print, printJson } from '../terminal.ts'
+import { findWaiting } from './inbox.ts'
+
+type ApproveOptions = {
+  deny?: boolean
+  reason?: string
+  scope?: string
+  digest?: string
+  list?: boolean
+  json?: boolean
+}
+type Approval = Attention & { approval: NonNullable<Attention['approval']> }
+type Decision = { decision: 'deny'; reason?: string } | { decision: 'allow'; scope: Scope; inputDigest: string }
+type Scope = 'once' | 'task' | 'always'
+
+/** Shows the calls that wait for a yes, and asks. What is agreed to is exactly the call that was shown. */
+export async function approve(id: string | undefined, options: ApproveOptions): Promise<ExitCode> {
+  const client = await connect()
+  const waiting = (await client.listAttention()).filter(isApproval)
+  const isDecided = Boolean(options.deny || options.scope || options.digest)
+  if (options.list || (options.json && !isDecided) || waiting.length === 0) return list(waiting, options)
+  if (!isDecided && !isInteractive()) {
+    list(waiting, options)
+    throw new MatrixError('REQUEST_INVALID', 'Nobody is there to be asked.', {
+      hint: 'Decide with --scope once --digest <digest>, or with --deny.',
+    })
+  }
+
+  const chosen = id === undefined && !isDecided ? waiting : [findWaiting(waiting, id) as Approval]
+  for (const one of chosen) {
+    const decision = isDecided ? decide(one, options) : await askAbout(one)
+    if (!decision) continue
+    await client.answerApproval({ projectId: one.projectId, approvalId: one.id, body: decision })
+    if (options.json) printJson({ id: one.id, ...decision })
+    else print(decision.decision === 'allow' ? 'Allowed.' : 'Denied.')
+  }
+  return exitCode.ok
+}
+
+function isApproval(one: Attention): one is Approval {
+  return one.kind === 'approval' && one.approval !== undefined
+}
+
+function list(waiting: readonly Approval[], { json }: ApproveOptions): ExitCode {
+  if (json) printJson(waiting)
+  else print(waiting.length === 0 ? 'No call waits for a yes.' : waiting.map(formatApproval).join('\n\n'))
+  return exitCode.ok
+}
+
+/** A script agrees to a digest that it has seen: the call may have been replaced by another since. */
+function decide({ approval }: Approval, { deny, reason, scope, digest }: ApproveOptions): Decision {
+  if (deny) return { decision: 'deny', ...(reason === undefined ? {} : { reason }) }
+  if (digest === undefined || !approval.inputDigest.startsWith(digest) || digest.length < 8)
+    throw new MatrixError('REQUEST_INVALID', 'The digest of what is agreed to is missing or another one.', {
+      hint: `Look at the call with matrix approve --list, then give --digest ${approval.inputDigest}.`,
+    })
+  return { decision: 'allow', scope: readScope(scope ?? 'once'), inputDigest: approval.inputDigest }
+}
+
+function readScope(text: string): Scope {
+  if (text === 'once' || text === 'task' || text === 'always') return text
+  throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a scope.`, {
+    hint: 'Give once, task or always.',
+  })
+}
+
+async function askAbout(one: Approval): Promise<Decision | undefined> {
+  print(formatApproval(one))
+  const answer = await ask('Allow it? [y] once, [t] for this task, [a] always, [n] no, [s] later: ')
+  const scopes: Record<string, Scope> = { y: 'once', yes: 'once', t: 'task', a: 'always' }
+  const scope = Object.hasOwn(scopes, answer) ? scopes[answer] : undefined
+  if (scope) return { decision: 'allow', scope, inputDigest: one.approval.inputDigest }
+  return answer === 'n' || answer === 'no' ? { decision: 'deny' } : undefined
+}
+
+function formatApproval({ id, taskTitle, since, approval }: Approval): string {
+  const { bold, yellow, dim } = colorsFor(process.stdout)
+  return [
+    `${yellow(approval.sideEffect)}  ${bold(printableLine(approval.uri))}`,
+    dim(
+      `  ${printableLine(taskTitle)} · asked ${formatDuration(Date.now() - Date.parse(since))} ago · ends in ${formatDuration(Date.parse(approval.expiresAt) - Date.now())}`,
+    ),
+    ...formatInput(approval.input).map((text) => `  ${text}`),
+    `  ${printableLine(approval.reason)}`,
+    dim(`  id      ${id}`),
+    dim(`  digest  ${approval.inputDigest}`),
+  ].join('\n')
+}
+
+/** Nobody agrees to what cannot be read: text of several lines stands as it would be run or written. */
+function formatInput(input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return [printable(JSON.stringify(input) ?? '')]
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return printable(`${name}: ${JSON.stringify(value, null, 2)}`).split('\n')
+    if (!value.includes('\n')) return [`${printable(name)}: ${printable(value)}`]
+    return [
+      `${printable(name)}:`,
+      ...printable(value.trimEnd())
+        .split('\n')
+        .map((text) => `│ ${text}`),
+    ]
+  })
+}

@@ -1,0 +1,48 @@
+import { printableLine } from '@matrix/protocol'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { openTask, type PlaceOptions } from '../place.ts'
+import { confirm } from '../prompt.ts'
+import { shortId } from '../short-id.ts'
+import { colorsFor, print, printJson } from '../terminal.ts'
+import { summarize } from './changes.ts'
+
+type MergeOptions = PlaceOptions & {
+  squash?: boolean
+  updateCheckout?: boolean
+  message?: string
+  yes?: boolean
+  json?: boolean
+}
+
+/** Merges exactly what was shown: if the branch moves on in between, nothing happens. */
+export async function merge(name: string, options: MergeOptions): Promise<ExitCode> {
+  const { client, project, task } = await openTask(name, options)
+  const target = { projectId: project.id, taskId: task.id }
+  const changes = await client.getChanges({ ...target, hunks: 'false' })
+  if (!options.json) print(summarize(changes))
+  const checkout = options.updateCheckout ? ' and bring the files of your checkout along' : ''
+  const isEmpty = changes.ahead === 0
+  if (!isEmpty && !(await confirm(`Merge into ${printableLine(changes.targetBranch)}${checkout}?`, options)))
+    return exitCode.findings
+
+  const outcome = await client.mergeTask({
+    ...target,
+    body: {
+      how: options.squash ? 'squash' : 'merge',
+      expectedHead: changes.head,
+      updateCheckout: options.updateCheckout ?? false,
+      ...(options.message === undefined ? {} : { message: options.message }),
+    },
+  })
+  if (options.json) printJson(outcome)
+  else {
+    const { green, red } = colorsFor(process.stdout)
+    if (outcome.outcome === 'merged') print(`${green('✔')} Merged as ${outcome.commit.slice(0, 12)}.`)
+    else if (outcome.outcome === 'nothing to merge') print('There is nothing to merge.')
+    else
+      print(
+        `${red('✘')} Not merged: conflicts in ${outcome.files.map(printableLine).join(', ')}.\n  Have the agent settle them: matrix send ${shortId(task.id)} "Merge ${printableLine(changes.targetBranch)} into your branch and settle the conflicts."`,
+      )
+  }
+  return outcome.outcome === 'conflict' ? exitCode.findings : exitCode.ok
+}

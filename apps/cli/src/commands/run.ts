@@ -1,0 +1,270 @@
+import { copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
+import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { formatDuration, formatUsd, plural } from '@matrix/protocol/display'
+import type { Frame, ProjectView, TaskView } from '@matrix/protocol/http'
+import { findCheckout } from '../checkout.ts'
+import { dataFolder } from '../data-folder.ts'
+import { type ExitCode, exitCode } from '../exit-code.ts'
+import { type Outcome, runHeadless } from '../headless-run.ts'
+import { readInput } from '../input-file.ts'
+import { interruptSignal } from '../interrupt.ts'
+import { colorsFor, print, printError, printJsonLine, terminalWidth } from '../terminal.ts'
+import { wrapText } from '../text-width.ts'
+import { openTranscript } from '../transcript.ts'
+import { stateOf } from '../tree-lines.ts'
+import { readAmount } from './task.ts'
+
+export type RunOptions = {
+  folder?: string
+  data?: string
+  keep?: boolean
+  budget?: string
+  model?: string
+  timeout?: string
+  yesFor?: string[]
+  merge?: boolean
+  unsandboxed?: boolean
+  verbose?: boolean
+  json?: boolean
+  /** The sample project instead of one of the user's, played by the mock provider while no key is configured. */
+  demo?: boolean
+}
+
+/** One goal, in this process: the same agents as in the daemon, and an exit code that says how it went. */
+export async function run(words: readonly string[], options: RunOptions): Promise<ExitCode> {
+  const demo = options.demo ? await import('@matrix/demo') : undefined
+  const goal = demo ? demo.goal : await readGoal(words, options)
+  const budgetUsd = options.budget === undefined ? undefined : readAmount(options.budget)
+  const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout)
+  const data = await openData(options)
+  const checkout = demo ? join(data.folder, 'demo', 'tally') : await findCheckout(options.folder ?? '.')
+  const settings = orchestratorOptions(data.folder, options)
+  const orchestrator = await (demo
+    ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
+    : openNodeOrchestrator(settings))
+  const startedAt = Date.now()
+  try {
+    await orchestrator.resume()
+    const project = await openProject(orchestrator, checkout)
+    const rootId = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
+    const interrupted = interruptSignal()
+    const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
+    const progress = options.json
+      ? { frame: printJsonLine, close: () => undefined }
+      : openProgress(options, await getTask(orchestrator, project, rootId))
+    const outcome = await runHeadless(orchestrator, {
+      project,
+      rootId,
+      goal,
+      ...(demo && { answer: ({ options: offered }) => offered?.[0] ?? 'As you think best.' }),
+      isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
+      onFrame: progress.frame,
+      signal: AbortSignal.any([interrupted, timedOut]),
+    })
+    progress.close()
+    const ended: Ending = outcome.result === 'aborted' && timedOut.aborted ? 'timed out' : outcome.result
+    const merged = options.merge && ended === 'passed' ? await mergeRoot(orchestrator, project, rootId) : undefined
+    const root = await getTask(orchestrator, project, rootId)
+    if (ended === 'passed') await removeWorktrees(orchestrator, project)
+    const isKept = data.isOwn && (ended !== 'passed' || Boolean(options.keep))
+    const result = {
+      ...outcome,
+      result: ended,
+      exitCode: codeOf(ended, merged),
+      merged,
+      task: root,
+      seconds: (Date.now() - startedAt) / 1000,
+      dataDirectory: isKept || !data.isOwn ? data.folder : null,
+    }
+    if (options.json) printJsonLine({ kind: 'result', ...result })
+    else print(summarize(result))
+    if (!isKept) data.remove.push(() => rm(data.folder, { recursive: true, force: true }))
+    return result.exitCode
+  } finally {
+    await orchestrator.close()
+    if (data.isOwn) for (const remove of data.remove) await remove()
+  }
+}
+
+async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
+  if (words.length === 1 && words[0] === '-') return (await readInput('-', 1_000_000)).toString('utf8')
+  if (words.length > 0) return words.join(' ')
+  if (data !== undefined) return undefined
+  throw new MatrixError('REQUEST_INVALID', 'There is no goal.', {
+    hint: 'Say what is to be done, or give --data to go on with a run that was interrupted.',
+  })
+}
+
+function orchestratorOptions(
+  dataDirectory: string,
+  { unsandboxed, verbose }: RunOptions,
+): NodeOrchestratorOptions & { dataDirectory: string } {
+  const options = { dataDirectory, note: 'matrix run', ...(unsandboxed ? { unboxedAgreed: true } : {}) }
+  if (!verbose) return options
+  return { ...options, log: ({ level, message }) => printError(`${level}: ${printableLine(message)}`) }
+}
+
+type Data = { folder: string; isOwn: boolean; remove: (() => Promise<void>)[] }
+
+/** A folder of its own, so that a run in CI leaves nothing behind and disturbs no daemon; the user's settings hold there too. */
+async function openData({ data }: RunOptions): Promise<Data> {
+  if (data !== undefined) return { folder: resolve(data), isOwn: false, remove: [] }
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'matrix-run-')))
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await copyFile(join(dataFolder(), 'config.json'), join(folder, 'config.json')).catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  return { folder, isOwn: true, remove: [] }
+}
+
+async function openProject(orchestrator: Orchestrator, checkout: string): Promise<ProjectView> {
+  const known = (await orchestrator.listProjects({ params: {}, query: {}, body: undefined })).find(
+    ({ path }) => path === checkout,
+  )
+  const project = known ?? (await orchestrator.registerProject({ params: {}, query: {}, body: { path: checkout } }))
+  if (!project.problem) return project
+  throw new MatrixError('PROJECT_UNUSABLE', project.problem.message, { hint: project.problem.hint })
+}
+
+type Wishes = { budgetUsd: number | undefined; model: string | undefined }
+
+async function prepareRoot(
+  orchestrator: Orchestrator,
+  project: ProjectView,
+  { budgetUsd, model }: Wishes,
+): Promise<string> {
+  const { id: projectId, rootTaskId } = project
+  if (rootTaskId === null) throw new MatrixError('TREE_MISSING', `${project.name} has no root task.`)
+  if (model !== undefined)
+    await orchestrator.setConfig({
+      params: { layer: 'local', key: 'model' },
+      query: { projectId },
+      body: { value: model },
+    })
+  if (budgetUsd !== undefined)
+    await orchestrator.updateTask({ params: { projectId, taskId: rootTaskId }, query: {}, body: { budgetUsd } })
+  return rootTaskId
+}
+
+function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<TaskView> {
+  return orchestrator.getTask({ params: { projectId, taskId }, query: {}, body: undefined })
+}
+
+async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string) {
+  const body = { how: 'merge' as const, updateCheckout: true }
+  return orchestrator.mergeTask({ params: { projectId, taskId }, query: {}, body })
+}
+
+/** The branches stay; worktrees in a folder that is about to go would only confuse git. */
+async function removeWorktrees(orchestrator: Orchestrator, { id: projectId }: ProjectView): Promise<void> {
+  const worktrees = await orchestrator.listWorktrees({ params: { projectId }, query: {}, body: undefined })
+  for (const { taskId } of worktrees)
+    await orchestrator
+      .removeWorktree({ params: { projectId, taskId }, query: {}, body: undefined })
+      .catch((error) => printError(`warning: ${printableLine(error instanceof Error ? error.message : String(error))}`))
+}
+
+function openProgress(
+  { verbose = false, yesFor = [] }: RunOptions,
+  root: TaskView,
+): { frame(frame: Frame): void; close(): void } {
+  const tasks = new Map([[root.id, root]])
+  const transcript = openTranscript({ verbose, isMany: true, titleOf: (id) => tasks.get(id)?.title })
+  return {
+    frame(frame) {
+      if (frame.kind === 'event') transcript.event(frame.taskId, frame.event)
+      if (frame.kind === 'attention' && frame.attention.approval)
+        transcript.note(frame.attention.taskId, askedFor(frame.attention.approval, yesFor))
+      if (frame.kind !== 'task') return
+      const before = tasks.get(frame.task.id)
+      const [was, now] = [before && stateOf(before), stateOf(frame.task)]
+      tasks.set(frame.task.id, frame.task)
+      if (was !== now) transcript.note(frame.task.id, was === undefined ? now : `${was} → ${now}`)
+    },
+    close: transcript.close,
+  }
+}
+
+function askedFor(approval: { uri: string; sideEffect: string }, yesFor: readonly string[]): string {
+  const isSetup = approval.uri.endsWith('/setup_worktree.sh')
+  const uri = printableLine(approval.uri)
+  if (yesFor.some((pattern) => agrees(pattern, approval))) return `allowed ${uri}`
+  return `denied ${uri}: --yes-for ${isSetup ? 'setup' : approval.sideEffect} would agree to it`
+}
+
+type Ending = Outcome['result'] | 'timed out'
+
+function codeOf(result: Ending, merged: { outcome: string } | undefined): ExitCode {
+  if (merged?.outcome === 'conflict') return exitCode.findings
+  const codes: Record<Ending, ExitCode> = {
+    passed: exitCode.ok,
+    failed: exitCode.findings,
+    stuck: exitCode.findings,
+    budget: exitCode.budget,
+    aborted: exitCode.interrupted,
+    'timed out': exitCode.timedOut,
+  }
+  return codes[result]
+}
+
+type Result = Omit<Outcome, 'result'> & {
+  result: Ending
+  task: TaskView
+  seconds: number
+  dataDirectory: string | null
+  merged: { outcome: string } | undefined
+}
+
+const endings: Record<Ending, string> = {
+  passed: 'Passed',
+  failed: 'Failed',
+  stuck: 'Stuck',
+  budget: 'Budget used up',
+  aborted: 'Interrupted',
+  'timed out': 'Timed out',
+}
+
+function summarize({ result, output, problem, task, seconds, dataDirectory, merged }: Result): string {
+  const { bold, green, red, dim } = colorsFor(process.stdout)
+  const isGood = result === 'passed'
+  const head = `${isGood ? green('✔') : red('✘')} ${bold(endings[result])}  ${dim(`${formatDuration(seconds * 1000)}, ${formatUsd(task.treeCostUsd)}, ${plural(task.children.length, 'sub task')}`)}`
+  const next = merged
+    ? [merged.outcome === 'merged' ? 'Merged into the base branch.' : `Not merged: ${merged.outcome}.`]
+    : task.branch && isGood
+      ? [`The work is on ${printableLine(task.branch)}: git merge ${printableLine(task.branch)}`]
+      : []
+  return [
+    '',
+    head,
+    ...(output ? wrapText(printable(output), Math.min(100, terminalWidth())).map((text) => `  ${text}`) : []),
+    ...(problem ? [red(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
+    ...next,
+    ...(dataDirectory && !isGood
+      ? [`Everything is kept in ${dataDirectory}. Go on with: matrix run --data ${dataDirectory}`]
+      : []),
+  ].join('\n')
+}
+
+/** A class of side effects, `setup` for the script that prepares worktrees, or a URI. */
+function agrees(pattern: string, { uri, sideEffect }: { uri: string; sideEffect: string }): boolean {
+  if (uri.endsWith('/setup_worktree.sh')) return pattern === 'setup' || matches(pattern, uri)
+  return pattern === sideEffect || matches(pattern, uri)
+}
+
+/** `*` stands for anything. */
+function matches(pattern: string, uri: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(uri)
+}
+
+function readDuration(text: string): number {
+  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)([smh]?)$/.exec(text) ?? []
+  const seconds = { s: 1, m: 60, h: 3600, '': 1 }[unit]
+  if (amount !== undefined && seconds !== undefined && Number(amount) > 0) return Number(amount) * seconds * 1000
+  throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is no length of time.`, {
+    hint: 'Write 90s, 15m or 2h.',
+  })
+}

@@ -1,0 +1,86 @@
+import { deepStrictEqual, strictEqual } from 'node:assert/strict'
+import type { DurableEvent } from '@matrix/protocol'
+import { type ContractCase, compacted, consumed, message, readAll, readStored, said, stamp } from './contract-case.ts'
+
+/** What a conversation resumes from. */
+export const activeContract: ContractCase[] = [
+  {
+    name: 'the active part starts at the last compact marker',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      await store.append('s', fence, [said('a'), compacted('one'), said('b')])
+      await store.append('s', fence, [compacted('two'), said('c')])
+      // The words of a marker inside something else are not a marker.
+      const quoting: DurableEvent = { type: 'tool_call', ...stamp, callId: 'c', name: 'n', input: compacted('no') }
+      await store.append('s', fence, [quoting])
+
+      deepStrictEqual(await store.readActive('s'), [compacted('two'), said('c'), quoting])
+      await store.close()
+    },
+  },
+  {
+    name: 'waiting messages, the configuration and the identity survive compactions',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      const config: DurableEvent = {
+        type: 'session_config',
+        ...stamp,
+        provider: 'p',
+        model: 'm',
+        systemPrompt: '',
+        tools: [],
+      }
+      const fork: DurableEvent = {
+        type: 'fork_marker',
+        ...stamp,
+        sourceTaskId: 'o',
+        title: '',
+        description: '',
+        worktreePath: null,
+      }
+      await store.append('s', fence, [config, fork, message('m1'), message('m2'), consumed('m1'), compacted('one')])
+      await store.append('s', fence, [message('m3'), compacted('two'), said('after')])
+
+      deepStrictEqual(await store.readActive('s'), [
+        config,
+        fork,
+        message('m2'),
+        message('m3'),
+        compacted('two'),
+        said('after'),
+      ])
+      await store.append('s', fence, [consumed('m2', 'm3'), compacted('three')])
+      deepStrictEqual(await store.readActive('s'), [config, fork, compacted('three')])
+      await store.close()
+    },
+  },
+  {
+    name: 'a message is known by its id for ever, so that sending it again changes nothing',
+    async run(open) {
+      const store = await open()
+      await store.append('s', await store.claim('s', 'me'), [message('m1'), consumed('m1'), compacted('one')])
+
+      strictEqual(await store.hasMessage('s', 'm1'), true)
+      strictEqual(await store.hasMessage('s', 'm2'), false)
+      await store.close()
+    },
+  },
+  {
+    name: 'an event of an unknown type is kept, shown, and no part of the conversation',
+    async run(open) {
+      const store = await open()
+      const unknown = { type: 'from_the_future', ...stamp, more: 1 } as unknown as DurableEvent
+      await store.append('s', await store.claim('s', 'me'), [said('a'), unknown, said('b')])
+
+      deepStrictEqual(
+        (await readStored(store, 's')).map(({ known }) => known),
+        [true, false, true],
+      )
+      deepStrictEqual(await readAll(store, 's'), [said('a'), unknown, said('b')])
+      deepStrictEqual(await store.readActive('s'), [said('a'), said('b')])
+      await store.close()
+    },
+  },
+]

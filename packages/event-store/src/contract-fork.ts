@@ -1,0 +1,86 @@
+import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
+import {
+  answered,
+  type ContractCase,
+  called,
+  compacted,
+  consumed,
+  isError,
+  marker,
+  message,
+  readAll,
+  said,
+} from './contract-case.ts'
+import { FORKED_CALL_TEXT, findIdentity } from './fork.ts'
+import { findPendingMessages } from './pending-message.ts'
+
+/** What a fork takes with it. */
+export const forkContract: ContractCase[] = [
+  {
+    name: 'a fork knows what its source knows, answers its open calls and ends with its own identity',
+    async run(open) {
+      const store = await open()
+      const source = await store.claim('a', 'me')
+      await store.append('a', source, [said('old'), compacted('so far'), message('m1'), consumed('m1'), message('m2')])
+      await store.append('a', source, [called('c1'), answered('c1'), called('c2')])
+      await store.copySessionFrom('a', 'b', await store.claim('b', 'me'), marker('b'))
+
+      const events = await readAll(store, 'b')
+      deepStrictEqual(events.slice(0, 6), [
+        compacted('so far'),
+        message('m1'),
+        consumed('m1'),
+        called('c1'),
+        answered('c1'),
+        called('c2'),
+      ])
+      deepStrictEqual(events.slice(6), [
+        answered('c2', FORKED_CALL_TEXT, 'b'),
+        { type: 'fork_marker', sourceTaskId: 'a', ...marker('b') },
+      ])
+      deepStrictEqual(
+        findPendingMessages(await store.readActive('a')).map(({ id }) => id),
+        ['m2'],
+      )
+      await store.close()
+    },
+  },
+  {
+    name: 'a fork of a fork belongs to the last marker',
+    async run(open) {
+      const store = await open()
+      await store.append('a', await store.claim('a', 'me'), [said('from a')])
+      await store.copySessionFrom('a', 'b', await store.claim('b', 'me'), marker('b'))
+      await store.append('b', await store.claim('b', 'me'), [said('from b')])
+      await store.copySessionFrom('b', 'c', await store.claim('c', 'me'), marker('c'))
+
+      const events = await store.readActive('c')
+      deepStrictEqual(
+        events.map(({ type }) => type),
+        ['assistant_text', 'fork_marker', 'assistant_text', 'fork_marker'],
+      )
+      strictEqual(findIdentity(events)?.taskId, 'c')
+      await store.close()
+    },
+  },
+  {
+    name: 'only a session that has not begun becomes a fork; messages that wait in it keep waiting',
+    async run(open) {
+      const store = await open()
+      await store.append('a', await store.claim('a', 'me'), [said('from a')])
+      const fresh = await store.claim('fresh', 'me')
+      await store.append('fresh', fresh, [message('m9')])
+      await store.copySessionFrom('a', 'fresh', fresh, marker('fresh'))
+      const begun = await store.claim('begun', 'me')
+      await store.append('begun', begun, [said('already')])
+
+      deepStrictEqual(
+        findPendingMessages(await store.readActive('fresh')).map(({ id }) => id),
+        ['m9'],
+      )
+      await rejects(store.copySessionFrom('a', 'begun', begun, marker('begun')), isError('SESSION_EXISTS'))
+      deepStrictEqual(await readAll(store, 'begun'), [said('already')])
+      await store.close()
+    },
+  },
+]

@@ -1,0 +1,10 @@
+// What it takes to verify one document, and nothing that would have to be loaded first: programs that do only that start at once.
+export { MAX_DOCUMENT_BYTES, parseDocument } from './document/document.ts'
+export { type Finding, type Mode, placeProblems } from './document/finding.ts'
+export { type Rule, type RuleId, rules, type Severity } from './document/rule.ts'
+export { detectFormat, type Format } from './format.ts'
+export { isLiteralCredential } from './manifest/credential.ts'
+export { manifestDigest } from './manifest/digest.ts'
+export type { Manifest } from './manifest/manifest.ts'
+export { checkManifest } from './manifest/manifest-check.ts'
+export { type Report, verifyDocument } from './verify.ts'

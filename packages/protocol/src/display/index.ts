@@ -1,0 +1,15 @@
+export {
+  type Body,
+  type BodyKind,
+  type Display,
+  type DisplayOptions,
+  oneLine,
+  type SearchRow,
+  type Speaker,
+  type Tone,
+  type Weight,
+} from './display.ts'
+export { displayAnyEvent, displayEvent, type EventDisplayOptions } from './event-display.ts'
+export { displayMessage } from './message-display.ts'
+export { formatBytes, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
+export { displayToolCall, displayToolResult, type ToolCall, type ToolResult, toolName } from './tool-display.ts'

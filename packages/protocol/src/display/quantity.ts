@@ -1,0 +1,43 @@
+/** Money as people read it: cents where there are dollars, more digits where there are none. */
+export function formatUsd(usd: number): string {
+  if (usd === 0) return '$0'
+  if (usd >= 100) return `$${Math.round(usd).toLocaleString('en')}`
+  if (usd >= 0.1) return `$${usd.toFixed(2)}`
+  return usd >= 0.0001 ? `$${usd.toFixed(4)}` : '<$0.0001'
+}
+
+/** 950, 1.2k, 34k, 1.2M. */
+export function formatCount(count: number): string {
+  if (count < 1000) return String(count)
+  if (count < 999_500) return `${scaled(count / 1000)}k`
+  return `${scaled(count / 1_000_000)}M`
+}
+
+/** Rounded to what matters: 8s, 4m, 2h 5m, 3d 4h. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return pair(hours, 'h', minutes % 60, 'm')
+  return pair(Math.floor(hours / 24), 'd', hours % 24, 'h')
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  const step = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
+  return `${step === 0 ? bytes : scaled(bytes / 1000 ** step)} ${units[step]}`
+}
+
+export function plural(count: number, noun: string, many = `${noun}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? noun : many}`
+}
+
+function scaled(value: number): string {
+  return value < 9.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value))
+}
+
+function pair(first: number, firstUnit: string, second: number, secondUnit: string): string {
+  return second === 0 ? `${first}${firstUnit}` : `${first}${firstUnit} ${second}${secondUnit}`
+}
