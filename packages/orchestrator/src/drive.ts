@@ -5,7 +5,7 @@ import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
 import { completeTask, settleCompletion } from './completion.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
-import { type Launch, readMemory } from './launch.ts'
+import { ensureWorktree, type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
@@ -173,6 +173,7 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       agent.problem = undefined
       ctx.attention.removeOf(taskId, 'failure', 'budget')
       ctx.touch(taskId)
+      await restoreWorktree(ctx, taskId)
       break
     case 'usage':
       agent.contextTokens = event.contextTokens
@@ -184,6 +185,12 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       break
     default:
   }
+}
+
+/** While an agent waited, somebody may have deleted the folder it works in; what was committed is still on its branch. */
+async function restoreWorktree(ctx: ProjectContext, taskId: string): Promise<void> {
+  const { worktreePath } = ctx.tree.get(taskId)
+  if (worktreePath && !(await ctx.world.files.isDirectory(worktreePath))) await ensureWorktree(ctx, taskId)
 }
 
 /** The tree's own sum is only brought up to date when nothing else happens; the sessions know it at any time. */

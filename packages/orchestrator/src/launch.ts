@@ -122,7 +122,7 @@ async function recordStart(ctx: ProjectContext, taskId: string): Promise<void> {
 }
 
 /** The worktree of a task; that of the task above is made first, because the work starts from its branch. */
-async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
+export async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
   const task = ctx.tree.get(taskId)
   const baseBranch = await ensureTarget(ctx, task, signal)
   const { path, branch } = await ctx.worktrees.create({

@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
+import type { TaskView } from '@matrix/protocol/http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openNodeOrchestrator } from './adapters/node-orchestrator.ts'
 import type { Orchestrator } from './operations.ts'
@@ -52,7 +53,8 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { cwd: repository, encoding: 'utf8' })
 }
 
-test('a goal becomes sub tasks that work, commit, are merged and end', async () => {
+/** Stands in for a person who agrees to everything. */
+function agree(): void {
   orchestrator.subscribe((frame) => {
     if (frame.kind === 'attention' && frame.attention.kind === 'approval')
       void orchestrator.answerApproval({
@@ -61,6 +63,26 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
         body: { decision: 'allow', scope: 'always', inputDigest: frame.attention.approval?.inputDigest ?? '' },
       })
   })
+}
+
+function send(text: string): Promise<unknown> {
+  return orchestrator.sendMessage({ params: { projectId, taskId: rootId }, query: {}, body: { text } })
+}
+
+/** The root task, once it is as it should be. */
+async function waitFor(isReached: (task: TaskView) => boolean): Promise<TaskView> {
+  return vi.waitFor(
+    async () => {
+      const task = await orchestrator.getTask({ params: { projectId, taskId: rootId }, query: {}, body: undefined })
+      expect(isReached(task)).toBe(true)
+      return task
+    },
+    { timeout: 50_000, interval: 50 },
+  )
+}
+
+test('a goal becomes sub tasks that work, commit, are merged and end', async () => {
+  agree()
   mock.play({
     match: 'Write a greeting',
     turns: [
@@ -94,24 +116,31 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
       },
     ],
   })
-  await orchestrator.sendMessage({
-    params: { projectId, taskId: rootId },
-    query: {},
-    body: { text: 'Write a greeting' },
-  })
-  await vi.waitFor(
-    async () => {
-      const root = await orchestrator.getTask({ params: { projectId, taskId: rootId }, query: {}, body: undefined })
-      expect(root.status).toBe('passed')
-    },
-    { timeout: 50_000, interval: 100 },
-  )
+  await send('Write a greeting')
+  const root = await waitFor(({ status }) => status === 'passed')
   mock.verify()
-  const root = await orchestrator.getTask({ params: { projectId, taskId: rootId }, query: {}, body: undefined })
   expect(git('show', `${root.branch}:greeting.txt`)).toBe('hello\n')
   const tasks = await orchestrator.listTasks({ params: { projectId }, query: {}, body: undefined })
   expect(tasks.map(({ title, status }) => [title, status])).toEqual([
     ['shop', 'passed'],
     ['Greeter', 'closed'],
   ])
+})
+
+test('a worktree that was deleted by hand while its agent waited is made again from the branch', async () => {
+  agree()
+  mock.play({
+    match: 'Say hello',
+    turns: [
+      { text: 'Hello.' },
+      { toolCalls: [{ name: 'mcp__mxd__bash', input: { command: 'cat readme.md' } }] },
+      { assert: { toolResults: [/hello/] }, text: 'Still here.' },
+    ],
+  })
+  await send('Say hello')
+  const root = await waitFor(({ activity }) => activity === 'waiting')
+  await rm(root.worktreePath ?? '', { recursive: true })
+  await send('Look again')
+  await waitFor(({ activity, lastSeq }) => activity === 'waiting' && lastSeq > root.lastSeq + 6)
+  mock.verify()
 })
