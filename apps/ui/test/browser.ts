@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { describe } from 'vitest'
-import type { World } from './world.ts'
+import { chromiumPath } from './browser-tab.ts'
 
-const executablePath = process.env.MATRIX_CHROMIUM ?? '/usr/bin/chromium'
-const isThere = existsSync(executablePath)
+const isThere = existsSync(chromiumPath)
 
 if (!isThere) {
-  const advice = `No browser at ${executablePath}. Install one with: apt-get install -y --no-install-recommends chromium`
+  const advice = `No browser at ${chromiumPath}. Install one with: apt-get install -y --no-install-recommends chromium`
   // Where everything is checked, a test that did not run is a test that failed.
   if (process.env.CI) throw new Error(advice)
   console.warn(`\n  THE BROWSER TESTS DO NOT RUN. ${advice}\n`)
@@ -16,41 +14,4 @@ if (!isThere) {
 /** Tests that need a browser: left out with a loud word where there is none. */
 export const describeInBrowser = describe.skipIf(!isThere)
 
-export const desktop = { width: 1440, height: 900 }
-export const phone = { width: 390, height: 844 }
-
-export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath,
-    args: [
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-    ],
-  })
-}
-
-export type Tab = { page: Page; context: BrowserContext; complaints: string[] }
-
-/** A tab in a browser of its own, which keeps everything that its console complains about. */
-export async function openTab(browser: Browser): Promise<Tab> {
-  const context = await browser.newContext({ viewport: desktop, reducedMotion: 'reduce', colorScheme: 'light' })
-  const page = await context.newPage()
-  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 20_000))
-  const complaints: string[] = []
-  page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text())
-  })
-  return { page, context, complaints }
-}
-
-/** Lets the tab in by the address that the daemon printed when it started. */
-export async function enterByAddress({ page }: Tab, world: World): Promise<void> {
-  await page.goto(world.enrolmentUrl)
-  await page.getByRole('navigation', { name: 'Main' }).waitFor()
-}
+export { desktop, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser-tab.ts'

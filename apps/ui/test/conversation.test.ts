@@ -97,11 +97,12 @@ describeInBrowser('looking at one task', () => {
 
     await page.getByText('Nothing runs in the background').waitFor()
     await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+    await conversation().getByText('The watcher is gone.').waitFor()
   })
 
   test('a message waits until it is read, and can be written anew until then', async () => {
     await say('Take your time')
-    await conversation().getByText('Take your time').waitFor()
+    await conversation().getByText('Take your time', { exact: true }).waitFor()
     await say('Second thought')
     const waiting = page.getByRole('article', { name: 'Not read yet' })
     await waiting.getByText('Second thought').waitFor()
@@ -152,7 +153,7 @@ describeInBrowser('looking at one task', () => {
   })
 
   test('a budget is raised where it is shown', async () => {
-    await page.getByRole('button', { name: 'Change the budget of Clerk' }).click()
+    await page.getByRole('button', { name: 'Raise the budget of Clerk' }).click()
     await page.getByLabel('Dollars').fill('7.5')
     await page.getByRole('button', { name: 'Set to $7.50' }).click()
 

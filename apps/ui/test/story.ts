@@ -78,8 +78,15 @@ const branches: Branch[] = [
   },
 ]
 
+type StoryOptions = {
+  thinkMs?: number
+  typeMs?: number
+  /** Whether the root merges what is done, or leaves the branches side by side. */
+  isMerged?: boolean
+}
+
 /** A root agent and five others: two whose work collides, one with a question, one that needs leave, and one that fails. */
-export function shopStory({ thinkMs = 0, typeMs = 0 }: { thinkMs?: number; typeMs?: number } = {}): Playbook {
+export function shopStory({ thinkMs = 0, typeMs = 0, isMerged = true }: StoryOptions = {}): Playbook {
   const paced = (conversation: Conversation): Conversation => ({
     otherwise: [{ when: talk, text: 'I wait for the others.', ...waits }],
     ...conversation,
@@ -96,7 +103,7 @@ export function shopStory({ thinkMs = 0, typeMs = 0 }: { thinkMs?: number; typeM
     opening: goal,
     stateless: true,
     asides: [{ when: 'was interrupted before its result', again: true }],
-    conversations: [root, discount, wrapping, currency, stock, leaflets, hours].map(paced),
+    conversations: [isMerged ? root : idleRoot, discount, wrapping, currency, stock, leaflets, hours].map(paced),
   }
 }
 
@@ -136,10 +143,13 @@ const root: Conversation = {
       toolCalls: [call(builtinTools.writeFile, { path: 'src/price.js', content: resolvedPrice })],
     },
     { toolCalls: [call(orchestratorTools.commit, { message: 'merge: what happened on main meanwhile' })] },
-    { toolCalls: [passed('The conflict is resolved, and the discount is in.')] },
+    { text: 'The conflict is resolved, and the discount is in.', ...waits },
     waits,
   ],
 }
+
+/** The same, but it only waits once the others are on their way. */
+const idleRoot: Conversation = { ...root, turns: [...root.turns.slice(0, 3), waits] }
 
 const discount: Conversation = {
   name: 'discount',
@@ -177,7 +187,6 @@ test('a discount comes off its own line', () => {
     { toolCalls: [call(builtinTools.bash, { command: 'node --test' })] },
     { toolCalls: [call(orchestratorTools.commit, { message: 'feat: a line may carry a discount' })] },
     { toolCalls: [passed('`priceOf` takes `discount` off, rounded to whole cents. One test.')] },
-    { text: 'I had a look at your comment and agree.', ...waits },
     waits,
   ],
 }
@@ -204,23 +213,7 @@ export function priceOf({ cents, count = 1, isWrapped = false }) {
     },
     { toolCalls: [call(orchestratorTools.commit, { message: 'feat: a line may be wrapped' })] },
     { toolCalls: [passed('`priceOf` adds 150 cents for each wrapped piece.')] },
-    { text: 'I bring my branch up to date.', toolCalls: [call(orchestratorTools.updateBranch, {})] },
-    {
-      toolCalls: [
-        call(builtinTools.writeFile, {
-          path: 'src/price.js',
-          content: `const wrapping = 150
-
-/** What a line costs, in cents. A discount is a share and leaves the wrapping alone. */
-export function priceOf({ cents, count = 1, discount = 0, isWrapped = false }) {
-  return Math.round(cents * count * (1 - discount)) + (isWrapped ? wrapping * count : 0)
-}
-`,
-        }),
-      ],
-    },
-    { toolCalls: [call(orchestratorTools.commit, { message: 'merge: discounts and wrapping on one line' })] },
-    { toolCalls: [passed('The conflict is resolved: the discount leaves the wrapping alone.')] },
+    { text: 'I had a look at your comment and agree.', ...waits },
     waits,
   ],
 }

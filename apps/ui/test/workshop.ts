@@ -6,7 +6,7 @@ const rounds = 12
 const callsOfRound = 40
 
 /** What an agent that was talked into it might write to get at whoever reads along. */
-export const hostileWords = `All counted.
+const hostileWords = `All counted.
 
 <img src="x" onerror="document.title='owned'"> <script>document.title = 'owned'</script>
 
@@ -46,6 +46,7 @@ const clerk: Conversation = {
       ],
     },
     { text: 'The watcher runs.', ...waits },
+    { assert: { userText: 'tick' }, text: 'The watcher is gone.', ...waits },
     { assert: { userText: 'Take your time' }, delayMs: 4000, text: 'That took a while.', ...waits },
     { assert: { userText: 'Second thought, improved' }, text: 'Understood.', ...waits },
     { assert: { userText: 'Look at this', images: 1 }, text: 'A small picture.', ...waits },

@@ -97,11 +97,10 @@ async function lockAgent(file: string): Promise<void> {
   const lockFile = file.replace('.json', '.lock.json')
   execFileSync(process.execPath, [cliProgram, 'lock', file, '--yes', '--out', lockFile], { stdio: 'ignore' })
   const lock = JSON.parse(await readFile(lockFile, 'utf8'))
-  const tools = ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search'].map((name) => `@mxd/${name}`)
   lock.policy = {
     tools: ['*'],
-    allowedTools: tools,
-    toolsSettings: { '@mxd/bash': { allowedCommands: ['node --test'] } },
+    allowedTools: ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search'],
+    toolsSettings: { bash: { allowedCommands: ['node --test'] } },
     resources: [],
     hooks: {},
   }

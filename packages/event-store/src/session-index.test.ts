@@ -37,6 +37,23 @@ test('appends are found without asking for it', async () => {
   await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 5000 }).toBe(1)
 })
 
+test('closing does not wait for the index to go on reading', async () => {
+  let isPausing = false
+  const clock = {
+    now: () => Date.now(),
+    after(ms: number, callback: () => void) {
+      // The short pause between two steps of reading never ends here.
+      if (ms === 10) isPausing = true
+      else setImmediate(callback)
+      return () => {}
+    },
+  }
+  const store = await open({ clock })
+  while (!isPausing) await append(store, 'a', ...Array.from({ length: 40 }, () => said('needle')))
+
+  await store.close()
+})
+
 test('what tools were given and answered is found too, and filters narrow it', async () => {
   const store = await open()
   await append(

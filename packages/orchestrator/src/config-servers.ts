@@ -110,7 +110,10 @@ function soundLock(value: unknown): Lock {
 type Locked = { manifest: Manifest; lock?: Lock | undefined; lockFiles?: LockFiles | undefined }
 
 /** A manifest with the agreed servers beside its own. What it allows stays what it was: a tool beyond that cannot be called. */
-export function addServers<Given extends Locked>(given: Given, agreed: readonly AgreedServer[]): Given {
+export function addServers<Given extends Locked>(
+  given: Given,
+  agreed: readonly AgreedServer[],
+): Omit<Given, keyof Locked> & Locked {
   if (agreed.length === 0) return given
   const manifest: Manifest = {
     ...given.manifest,

@@ -81,10 +81,7 @@ test('a manifest that came with the repository and could do more is used once so
 test('a manifest allows no more with the servers of the settings beside its own', async () => {
   const { approvals, answer } = open({ user: { notes } })
   await approvals.review(['default'], answer('allow'))
-  const { manifest, lock } = addServers<{ manifest: Manifest; lock?: undefined }>(
-    { manifest: own },
-    await approvals.usable(),
-  ) as { manifest: Manifest; lock?: { servers: object } }
+  const { manifest, lock } = addServers({ manifest: own }, await approvals.usable())
 
   expect(manifest.allowed_side_effects).toEqual(own.allowed_side_effects)
   expect(manifest.servers.map(({ alias }) => alias)).toEqual(['fs', 'notes'])

@@ -13,7 +13,8 @@ import { Sidebar } from './sidebar.tsx'
 import { TabStrip } from './tab-strip.tsx'
 import { useTitle } from './title.ts'
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
+const loadPalette = () => import('./palette.tsx')
+const Palette = lazy(() => loadPalette().then(({ Palette }) => ({ default: Palette })))
 const KeyHelp = lazy(() => import('./key-help.tsx').then(({ KeyHelp }) => ({ default: KeyHelp })))
 const NewTask = lazy(() => import('../overview/new-task.tsx').then(({ NewTask }) => ({ default: NewTask })))
 const AddProject = lazy(() =>
@@ -31,6 +32,11 @@ export function Shell({ children }: { children: ReactNode }) {
   useTitle()
   useNotifications()
   useRememberedPlace()
+  useEffect(() => {
+    // Whoever presses its keys goes on typing at once.
+    const timer = setTimeout(loadPalette, 1500)
+    return () => clearTimeout(timer)
+  }, [])
 
   return (
     <div className="flex h-full flex-col">

@@ -69,12 +69,12 @@ function SidebarRow({ row: { task, depth, hasChildren, isOpen }, projectId, isCu
           aria-expanded={isOpen}
           aria-label={`What is below ${task.title}`}
           onClick={() => toggleCollapsed(task.id)}
-          className="shrink-0 rounded-sm p-1 text-ink-3 hover:text-ink"
+          className="flex size-6 shrink-0 items-center justify-center rounded-sm text-ink-3 hover:text-ink"
         >
           <ChevronRight size={12} aria-hidden className={classes('transition-transform', isOpen && 'rotate-90')} />
         </button>
       ) : (
-        <span className="w-5 shrink-0" />
+        <span className="w-6 shrink-0" />
       )}
       {task.folder ? (
         <button

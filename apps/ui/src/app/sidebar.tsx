@@ -123,7 +123,7 @@ function Projects() {
                 aria-expanded={isOpen}
                 aria-label={`Tree of ${project.name}`}
                 onClick={() => setClosedId(isOpen ? project.id : undefined)}
-                className="rounded-sm p-1 text-ink-3 hover:text-ink"
+                className="flex size-6 items-center justify-center rounded-sm text-ink-3 hover:text-ink"
               >
                 <ChevronRight
                   size={14}

@@ -1,5 +1,6 @@
 import type { TaskView } from '@matrix/protocol/http'
 import { client } from '../live/client.ts'
+import { runCommand } from '../task/task-commands.ts'
 import type { Action } from './actions.ts'
 import { toggleFavourite } from './preferences.ts'
 import { router } from './router.tsx'
@@ -39,18 +40,29 @@ export function taskActions({ projectId, taskId, status, activity, folder }: Act
       words: 'mcp servers manifest',
     }),
     ...(isLive
-      ? [inTask('stop', 'Stop the agent and all below it', () => void stop(params), { words: 'interrupt' })]
+      ? [
+          inTask('stop', 'Stop the agent and all below it', () => void runCommand('stop', params), {
+            words: 'interrupt',
+          }),
+        ]
       : []),
-    ...(activity === 'stopped' ? [inTask('resume', 'Let the agent go on', () => void resume(params))] : []),
+    ...(activity === 'stopped'
+      ? [inTask('resume', 'Let the agent go on', () => void runCommand('resume', params))]
+      : []),
     ...(isLive
-      ? [inTask('compact', 'Sum the conversation up', () => void compact(params), { words: 'compact context' })]
+      ? [
+          inTask('compact', 'Sum the conversation up', () => void runCommand('compact', params), {
+            words: 'compact context',
+          }),
+        ]
       : []),
     ...(!isLive && status !== 'closed'
-      ? [inTask('close', 'Close the task', () => void close(params), { words: 'end' })]
+      ? [inTask('close', 'Close the task', () => void runCommand('close', params), { words: 'end' })]
       : []),
     ...(status === 'draft'
       ? [inTask('ready', 'Mark as pending', () => void setStatus(params, 'pending'), { words: 'draft ready' })]
       : []),
+    inTask('fork', 'Fork: a new task that knows what this one knows', () => void runCommand('fork', params)),
     inTask('copy-link', 'Copy the link', () => void copyText(location.href)),
     inTask('copy-id', 'Copy the id of the task', () => void copyText(taskId)),
     ...always,
@@ -58,37 +70,6 @@ export function taskActions({ projectId, taskId, status, activity, folder }: Act
 }
 
 type Place = { projectId: string; taskId: string }
-
-async function stop(place: Place): Promise<void> {
-  await attempt(async () => {
-    const { stopped } = await client.stopAgent(place)
-    sayDone(
-      `Stopped ${stopped.length === 1 ? 'the agent' : `${stopped.length} agents`}`,
-      'What was said and done so far is kept.',
-    )
-  })
-}
-
-async function resume(place: Place): Promise<void> {
-  await attempt(async () => {
-    const { resumed } = await client.resumeAgent(place)
-    sayDone(resumed.length === 1 ? 'The agent goes on' : `${resumed.length} agents go on`)
-  })
-}
-
-async function compact(place: Place): Promise<void> {
-  await attempt(async () => {
-    await client.compactAgent(place)
-    sayDone('The conversation will be summed up', 'Messages that arrive meanwhile are kept.')
-  })
-}
-
-async function close(place: Place): Promise<void> {
-  await attempt(async () => {
-    await client.closeTask(place)
-    sayDone('Closed')
-  })
-}
 
 async function setStatus(place: Place, status: TaskView['status']): Promise<void> {
   await attempt(() => client.updateTask({ ...place, body: { status } }))

@@ -7,14 +7,14 @@ import { rememberTour, usePreferences } from '../app/preferences.ts'
 import { useAttention, useLive, useTask } from '../live/live.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
-import { type TourStep, tourSteps } from './tour.ts'
+import { currentStep, type TourStep, tourSteps } from './tour.ts'
 
 /** A few words in the corner while somebody sees the demo for the first time. It follows what happens and gets in nobody's way. */
 export function TourCard({ demo }: { demo: ProjectView }) {
   const facts = usePreferences((preferences) => preferences.tour)
   const now = useTourFacts(demo)
   const steps = tourSteps(facts, now)
-  const current = steps.find(({ isDone }) => !isDone)
+  const current = currentStep(steps)
   const end = () => usePreferences.setState({ isTourDone: true })
 
   return (

@@ -49,3 +49,9 @@ export function tourSteps(facts: Facts, { hasQuestion, isOffered }: Now): TourSt
     },
   ]
 }
+
+/** The first that is not done; but an agent that waits for an answer comes before anything there is only to look at. */
+export function currentStep(steps: readonly TourStep[]): TourStep | undefined {
+  const open = steps.filter(({ isDone }) => !isDone)
+  return open.find(({ goTo }) => goTo === 'inbox') ?? open[0]
+}

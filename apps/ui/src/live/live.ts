@@ -24,7 +24,7 @@ type Live = World & {
   lostAt: number | null
 }
 
-export const emptyWorld: World = { projects: {}, tasks: {}, attention: {} }
+const emptyWorld: World = { projects: {}, tasks: {}, attention: {} }
 
 /** What the daemon has told this page. Written by the feed alone. */
 export const useLive = create<Live>(() => ({ ...emptyWorld, health: 'connecting', isLoaded: false, lostAt: null }))

@@ -1,8 +1,6 @@
 import type { QueueMessage } from '@matrix/protocol'
 import type { SessionEvent } from '@matrix/protocol/http'
 
-export type PendingMessages = ReturnType<typeof openPendingMessages>
-
 /** The messages that an agent has not read yet: a list read once, kept true by what happens. */
 export function openPendingMessages() {
   let waiting: readonly QueueMessage[] = []

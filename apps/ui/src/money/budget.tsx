@@ -27,7 +27,11 @@ export function Budget({ task }: BudgetProps) {
           <Meter label={`Budget of ${task.title}`} value={treeCostUsd} max={budgetUsd} words={words} />
         )}
       </div>
-      <Button size="small" onClick={() => setRaising(true)} aria-label={`Change the budget of ${task.title}`}>
+      <Button
+        size="small"
+        onClick={() => setRaising(true)}
+        aria-label={`${budgetUsd === undefined ? 'Limit' : 'Raise'} the budget of ${task.title}`}
+      >
         {budgetUsd === undefined ? 'Limit' : 'Raise'}
       </Button>
       {isRaising ? <BudgetDialog task={task} onClose={() => setRaising(false)} /> : null}

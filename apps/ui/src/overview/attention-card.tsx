@@ -44,7 +44,7 @@ export function AttentionCard({ item, isChosen, onChoose }: AttentionCardProps) 
             type="button"
             aria-expanded={isChosen}
             onClick={onChoose}
-            className="block max-w-full truncate text-left font-medium before:absolute before:inset-0"
+            className="block min-h-6 max-w-full truncate text-left font-medium before:absolute before:inset-0"
           >
             <span className="text-ink-2">{attentionWords[item.kind].one}</span> · {item.taskTitle}
           </button>
@@ -77,7 +77,7 @@ function Whereabouts({ item: { projectId, taskId } }: { item: Attention }) {
     <Link
       to="/p/$projectId/t/$taskId"
       params={{ projectId, taskId }}
-      className="relative block truncate text-ink-3 text-sm hover:text-accent hover:underline"
+      className="relative block min-h-6 max-w-fit truncate text-ink-3 text-sm leading-6 hover:text-accent hover:underline"
     >
       {path}
     </Link>

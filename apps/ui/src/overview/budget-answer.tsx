@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { sayDone } from '../app/toasts.tsx'
 import { client } from '../live/client.ts'
 import { useTask } from '../live/live.ts'
+import { suggestBudget } from '../money/budget.tsx'
 import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/field.tsx'
 import { formatUsd } from '../parts/formats.ts'
@@ -12,18 +13,12 @@ import { formatUsd } from '../parts/formats.ts'
 export function BudgetAnswer({ item }: { item: Attention }) {
   const { projectId, taskId, taskTitle } = item
   const task = useTask(projectId, taskId)
-  const suggested = suggestBudget(task?.treeCostUsd ?? 0, task?.budgetUsd ?? 0)
+  const suggested = suggestBudget(task?.budgetUsd ?? 0, task?.treeCostUsd ?? 0)
   const [typed, setTyped] = useState<string>()
   const budgetUsd = Number(typed ?? suggested)
   const raise = useMutation({
-    mutationFn: async () => {
-      await client.updateTask({ projectId, taskId, body: { budgetUsd } })
-      await client.sendMessage({
-        projectId,
-        taskId,
-        body: { text: `The budget is now ${formatUsd(budgetUsd)}. Go on.` },
-      })
-    },
+    // The daemon itself tells everybody who was stopped for the lack of it.
+    mutationFn: () => client.updateTask({ projectId, taskId, body: { budgetUsd } }),
     onSuccess: () => sayDone(`The budget is now ${formatUsd(budgetUsd)}`, taskTitle),
   })
 
@@ -52,10 +47,4 @@ export function BudgetAnswer({ item }: { item: Attention }) {
       </form>
     </div>
   )
-}
-
-/** Half as much again as was allowed or spent, in round figures. */
-function suggestBudget(spentUsd: number, budgetUsd: number): number {
-  const enough = Math.max(spentUsd, budgetUsd) * 1.5
-  return enough < 10 ? Math.ceil(enough * 2) / 2 : Math.ceil(enough)
 }

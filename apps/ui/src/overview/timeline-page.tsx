@@ -10,7 +10,7 @@ import { useNow } from '../parts/clock.ts'
 import { Choice } from '../parts/field.tsx'
 import { formatDuration } from '../parts/formats.ts'
 import { Empty } from '../parts/states.tsx'
-import { StatusDot } from '../parts/status-dot.tsx'
+import { StatusDot, standingOf } from '../parts/status-dot.tsx'
 import { timeTicks } from './time-ticks.ts'
 import { treeRows } from './tree-rows.ts'
 import { addToLog, emptyLog, type WorkLog } from './work-spans.ts'
@@ -128,7 +128,8 @@ function Axis({ range }: { range: Range }) {
 
 function Row({ task, range }: { task: TaskView; range: Range }) {
   const log = useWorkLog(task)
-  const isWorking = task.activity === 'working' || task.activity === 'starting'
+  // Whoever waits for a person does not work, whatever is open meanwhile.
+  const isWorking = standingOf(task).isAlive
   const spans = log.spans.filter(({ endMs }) => endMs >= range.startMs)
   const workedMs = spans.reduce((sum, { startMs, endMs }) => sum + endMs - Math.max(startMs, range.startMs), 0)
 

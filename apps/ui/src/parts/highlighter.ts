@@ -70,9 +70,3 @@ export async function highlight(code: string, language: string): Promise<Token[]
     line.map(({ content, variants }) => ({ content, color: variants.light?.color, dark: variants.dark?.color })),
   )
 }
-
-/** The language of a file by its name. */
-export function languageOf(path: string): string | undefined {
-  const ending = path.split('.').at(-1)?.toLowerCase()
-  return ending && (aliases[ending] ?? (grammars[ending] ? ending : undefined))
-}

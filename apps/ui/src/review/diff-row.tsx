@@ -85,24 +85,34 @@ function Half({ line, number, partner, isChosen, onPick }: HalfProps) {
 
 type GutterProps = { line: DiffLine; onPick: PickLine; children: React.ReactNode }
 
+/** There is no Shift on a phone: a second tap in the same file widens what the first one chose. */
+function isTouched(): boolean {
+  return window.matchMedia('(pointer: coarse)').matches
+}
+
+/** The numbers of a line, all of which can be clicked to comment on it. */
 function Gutter({ line, onPick, children }: GutterProps) {
-  const look = 'tabular flex shrink-0 select-none items-start gap-1 px-1 text-ink-3'
-  if (line.kind === 'note') return <span className={look}>{children}</span>
   return (
-    <button
-      type="button"
-      className={classes(look, 'hover:text-accent focus-visible:text-accent')}
-      aria-label={`Comment on line ${line.newLine ?? line.oldLine}${line.kind === 'removed' ? ' before the change' : ''}`}
-      title="Comment; Shift-click for several lines"
-      onClick={(event: MouseEvent) => onPick(line, event.shiftKey)}
-    >
-      <MessageSquarePlus
-        size={13}
-        aria-hidden
-        className="mt-[3px] opacity-0 group-hover/line:opacity-100 pointer-coarse:opacity-60"
-      />
+    <span className="tabular relative flex shrink-0 select-none items-start gap-1 px-1 text-ink-3 hover:text-accent">
+      {line.kind === 'note' ? (
+        <span className="w-[13px]" />
+      ) : (
+        <button
+          type="button"
+          className="before:absolute before:inset-0"
+          aria-label={`Comment on line ${line.newLine ?? line.oldLine}${line.kind === 'removed' ? ' before the change' : ''}`}
+          title="Comment; Shift-click for several lines"
+          onClick={(event: MouseEvent) => onPick(line, event.shiftKey || isTouched())}
+        >
+          <MessageSquarePlus
+            size={13}
+            aria-hidden
+            className="mt-[3px] opacity-0 group-hover/line:opacity-100 group-focus-within/line:opacity-100 pointer-coarse:opacity-60"
+          />
+        </button>
+      )}
       {children}
-    </button>
+    </span>
   )
 }
 

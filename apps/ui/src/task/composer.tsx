@@ -8,20 +8,16 @@ import { client } from '../live/client.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { readImages } from './composer-images.ts'
+import { type Draft, setDraft, useDraft } from './draft.ts'
 import { type CommandName, parseComposed, slashCommands, suggestCommands } from './slash-command.ts'
 import { runCommand, type TaskPlace } from './task-commands.ts'
 
-export type Draft = { text: string; images: Image[] }
-
-type ComposerProps = {
-  place: TaskPlace
-  task: TaskView
-  draft: Draft
-  onChange: (draft: Draft) => void
-}
+type ComposerProps = { place: TaskPlace; task: TaskView }
 
 /** Where words for the agent are written. It is read when the agent gets to it, also while it works. */
-export function Composer({ place, task, draft, onChange }: ComposerProps) {
+export function Composer({ place, task }: ComposerProps) {
+  const draft = useDraft(task.id)
+  const onChange = (next: Draft) => setDraft(task.id, next)
   const field = useRef<HTMLTextAreaElement>(null)
   const [isDropping, setDropping] = useState(false)
   const [chosen, setChosen] = useState(0)
@@ -119,9 +115,7 @@ export function Composer({ place, task, draft, onChange }: ComposerProps) {
           value={draft.text}
           placeholder={placeholderOf(task)}
           aria-label="Message"
-          role="combobox"
-          aria-expanded={suggestions.length > 0}
-          aria-controls={listId}
+          aria-controls={suggestions.length > 0 ? listId : undefined}
           aria-autocomplete="list"
           aria-activedescendant={pick ? `${listId}-${pick}` : undefined}
           onChange={(event) => {
@@ -180,7 +174,7 @@ function useSend({ projectId, taskId }: TaskPlace, onSent: () => void) {
       return client.sendMessage({
         projectId,
         taskId,
-        body: { text, requestId, ...(images.length > 0 ? { images } : {}) },
+        body: { text, requestId, ...(images.length > 0 ? { images: [...images] } : {}) },
       })
     },
     onSuccess: () => {

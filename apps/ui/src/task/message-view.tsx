@@ -13,7 +13,7 @@ export const MessageView = memo(function MessageView({ message }: { message: Que
   if (shown.speaker === 'user' && shown.weight === 'main')
     return (
       <article className="my-2 rounded-lg bg-accent-soft px-3 py-2">
-        <h3 className="font-medium text-accent text-sm">{shown.title}</h3>
+        <p className="font-medium text-accent text-sm">{shown.title}</p>
         <MessageBodies shown={shown} />
       </article>
     )

@@ -14,8 +14,11 @@ export function PendingMessage({ message, session, onEdit }: PendingMessageProps
   const shown = displayMessage(message)
   const { projectId, taskId } = session
   const withdraw = useMutation({
-    mutationFn: () => client.withdrawMessage({ projectId, taskId, messageId: message.id }),
-    onSuccess: () => session.forgetPending(message.id),
+    mutationFn: (_: 'withdraw' | 'edit') => client.withdrawMessage({ projectId, taskId, messageId: message.id }),
+    onSuccess: (_, why) => {
+      if (why === 'edit' && message.source === 'user') onEdit(message.text)
+      session.forgetPending(message.id)
+    },
   })
   const isMine = message.source === 'user'
 
@@ -33,7 +36,7 @@ export function PendingMessage({ message, session, onEdit }: PendingMessageProps
               look="quiet"
               icon={<Pencil size={12} aria-hidden />}
               isBusy={withdraw.isPending}
-              onClick={() => withdraw.mutate(undefined, { onSuccess: () => onEdit(message.text) })}
+              onClick={() => withdraw.mutate('edit')}
             >
               Edit
             </Button>
@@ -42,7 +45,7 @@ export function PendingMessage({ message, session, onEdit }: PendingMessageProps
               look="quiet"
               icon={<Undo2 size={12} aria-hidden />}
               isBusy={withdraw.isPending}
-              onClick={() => withdraw.mutate()}
+              onClick={() => withdraw.mutate('withdraw')}
             >
               Withdraw
             </Button>

@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { ChevronRight } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
 import type { PagesView } from '../live/event-pages.ts'
-import type { Session } from '../live/session.ts'
+import { useSession } from '../live/session.ts'
 import { classes } from '../parts/classes.ts'
 import { CodeBlock } from '../parts/code-block.tsx'
 import { Field } from '../parts/field.tsx'
@@ -11,7 +11,8 @@ import { useFold } from '../parts/fold.ts'
 import { formatCount } from '../parts/formats.ts'
 
 /** The events that are in memory, newest first, exactly as the daemon keeps them. */
-export function RawEvents({ session }: { session: Session }) {
+export function RawEvents({ projectId, taskId }: { projectId: string; taskId: string }) {
+  const session = useSession(projectId, taskId)
   const scroller = useRef<HTMLDivElement>(null)
   const [wanted, setWanted] = useState('')
   const { view } = session
@@ -46,7 +47,7 @@ export function RawEvents({ session }: { session: Session }) {
             const entry = events[index]
             return entry ? (
               <div key={key} data-index={index} ref={rows.measureElement} className="absolute left-0 w-full">
-                <RawEvent entry={entry} taskId={session.taskId} />
+                <RawEvent entry={entry} taskId={taskId} />
               </div>
             ) : null
           })}

@@ -5,7 +5,6 @@ import { GitBranch, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { client } from '../live/client.ts'
 import { useTasks } from '../live/live.ts'
-import type { Session } from '../live/session.ts'
 import { Budget } from '../money/budget.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Copy } from '../parts/copy.tsx'
@@ -20,13 +19,12 @@ import { RawEvents } from './raw-events.tsx'
 
 type SidePanelProps = {
   task: TaskView
-  session: Session
   panel: string
   onPanel: (panel: string | undefined) => void
 }
 
 /** What stands beside a conversation. */
-export function SidePanel({ task, session, panel, onPanel }: SidePanelProps) {
+export function SidePanel({ task, panel, onPanel }: SidePanelProps) {
   return (
     <aside
       aria-label="About the task"
@@ -47,7 +45,7 @@ export function SidePanel({ task, session, panel, onPanel }: SidePanelProps) {
         className="h-full"
         tabs={[
           { id: 'about', label: 'About', content: <About task={task} /> },
-          { id: 'raw', label: 'Raw events', content: <RawEvents session={session} /> },
+          { id: 'raw', label: 'Raw events', content: <RawEvents projectId={task.projectId} taskId={task.id} /> },
         ]}
       />
     </aside>

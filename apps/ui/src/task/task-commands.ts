@@ -11,7 +11,7 @@ import { describeStop } from './stop-words.ts'
 export type TaskPlace = { projectId: string; taskId: string }
 
 /** Interrupts an agent and says what there is now: nothing that was said, written or waiting is lost by it. */
-export async function stopTask(place: TaskPlace): Promise<void> {
+async function stopTask(place: TaskPlace): Promise<void> {
   const { stopped } = await client.stopAgent(place)
   const [{ pending }, uncommitted] = await Promise.all([client.getTask(place), readUncommitted(place)])
   const { title, detail } = describeStop({ stopped: stopped.length, pending: pending.length, uncommitted })
@@ -65,7 +65,7 @@ async function resetTask(place: TaskPlace): Promise<void> {
 }
 
 /** A new task beside this one that starts with everything this one knows. */
-export async function forkTask({ projectId, taskId }: TaskPlace, title: string): Promise<void> {
+async function forkTask({ projectId, taskId }: TaskPlace, title: string): Promise<void> {
   const task = await client.getTask({ projectId, taskId })
   const target = await client.createTask({
     projectId,

@@ -1,12 +1,13 @@
 import type { TaskView } from '@matrix/protocol/http'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { GitFork, PanelRight, Play } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { useCallback } from 'react'
 import { MissingPage } from '../app/missing-page.tsx'
 import { useTask } from '../live/live.ts'
 import { useSession } from '../live/session.ts'
 import { Button, IconButton } from '../parts/button.tsx'
-import { Composer, type Draft } from './composer.tsx'
+import { Composer } from './composer.tsx'
+import { setDraft } from './draft.ts'
 import { SidePanel } from './side-panel.tsx'
 import { runCommand } from './task-commands.ts'
 import { TaskHeader } from './task-header.tsx'
@@ -24,9 +25,7 @@ export function TaskPage() {
 function LoadedTask({ task }: { task: TaskView }) {
   const place = { projectId: task.projectId, taskId: task.id }
   const { seq, panel } = useSearch({ from: '/p/$projectId/t/$taskId' })
-  const session = useSession(task.projectId, task.id)
   const navigate = useNavigate({ from: '/p/$projectId/t/$taskId' })
-  const [draft, setDraft] = useDraft(task.id)
 
   const onPanel = useCallback(
     (next: string | undefined) =>
@@ -36,7 +35,6 @@ function LoadedTask({ task }: { task: TaskView }) {
       }),
     [navigate],
   )
-  const onEdit = useCallback((text: string) => setDraft({ text, images: [] }), [setDraft])
   // Wide enough for both, the panel is there unless it was closed; on a phone only when it was asked for.
   const isWide = window.matchMedia('(min-width: 1024px)').matches
   const shownPanel = panel === 'none' ? undefined : (panel ?? (isWide ? 'about' : undefined))
@@ -67,27 +65,19 @@ function LoadedTask({ task }: { task: TaskView }) {
       </TaskHeader>
       <div className="relative flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
-          <Transcript session={session} task={task} seq={seq} onEdit={onEdit} />
+          <Conversation task={task} seq={seq} />
           <TaskNeeds task={task} />
-          <Composer place={place} task={task} draft={draft} onChange={setDraft} />
+          <Composer place={place} task={task} />
         </div>
-        {shownPanel ? <SidePanel task={task} session={session} panel={shownPanel} onPanel={onPanel} /> : null}
+        {shownPanel ? <SidePanel task={task} panel={shownPanel} onPanel={onPanel} /> : null}
       </div>
     </div>
   )
 }
 
-/** Words that were not sent are still there after a look at another task. */
-function useDraft(taskId: string): [Draft, (draft: Draft) => void] {
-  const key = `matrix.draft.${taskId}`
-  const [draft, setDraft] = useState<Draft>(() => ({ text: sessionStorage.getItem(key) ?? '', images: [] }))
-  const keep = useCallback(
-    (next: Draft) => {
-      if (next.text === '') sessionStorage.removeItem(key)
-      else sessionStorage.setItem(key, next.text)
-      setDraft(next)
-    },
-    [key],
-  )
-  return [draft, keep]
+/** By itself, since it is drawn again with every word that the agent says. */
+function Conversation({ task, seq }: { task: TaskView; seq: number | undefined }) {
+  const session = useSession(task.projectId, task.id)
+  const onEdit = useCallback((text: string) => setDraft(task.id, { text, images: [] }), [task.id])
+  return <Transcript session={session} task={task} seq={seq} onEdit={onEdit} />
 }

@@ -27,7 +27,7 @@ type TranscriptRowProps = {
 }
 
 /** One event of the conversation. What can be done with it is there once it is pointed at: most rows only pass by. */
-export function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
+export const TranscriptRow = memo(function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
   const [isNear, setNear] = useState(false)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done by pointing; the tools that appear are buttons.
@@ -43,7 +43,7 @@ export function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
       {isNear ? <RowTools seq={row.seq} event={row.event} /> : null}
     </div>
   )
-}
+})
 
 function Content({ seq, event, session, view, activity, isAsking }: Omit<TranscriptRowProps, 'isMarked'>) {
   if (isEvent(event, 'assistant_text'))

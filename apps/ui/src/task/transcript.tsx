@@ -17,8 +17,6 @@ type Shown =
   | { kind: 'streaming'; key: string }
   | { kind: 'pending'; key: string; message: Session['pending'][number] }
 
-export type TranscriptPlace = { seq: number; lastSeq: number }
-
 type TranscriptProps = {
   session: Session
   task: TaskView

@@ -225,7 +225,7 @@ function Drift({ drift }: { drift: string }) {
   const parts = useMemo(() => toDriftParts(drift), [drift])
   return (
     <div className="mt-2 max-h-80 overflow-auto rounded-md border bg-surface p-2 text-sm">
-      <p className="mb-1 text-ink-3">
+      <p className="mb-1">
         Agreed to: <span className={driftLooks.removed}>taken out</span> · found:{' '}
         <span className={driftLooks.added}>put in</span>
       </p>

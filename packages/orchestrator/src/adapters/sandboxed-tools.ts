@@ -16,6 +16,7 @@ import {
   type ServerPool,
   type Tools,
 } from '@matrix/tool-manager'
+import { readProcessId } from '../background.ts'
 import { addServers } from '../config-servers.ts'
 import { problemOf } from '../halt.ts'
 import type { ServerApprovals } from '../server-approval.ts'
@@ -152,9 +153,7 @@ function openAgentTools(
 
   /** Follows a background command through the same tool that the agent would use. */
   function watch(callId: string, content: ToolExecResult['content'], command: string): void {
-    const [first] = content
-    const processId =
-      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId = readProcessId(content)
     if (!processId) return
     const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000) => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }

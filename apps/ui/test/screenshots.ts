@@ -1,0 +1,61 @@
+import { mkdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { desktop, enterByAddress, openBrowser, openTab, phone } from './browser-tab.ts'
+import { openStage } from './stage.ts'
+import { views } from './views.ts'
+
+/** Takes a picture of every main view as it really is, for the documentation. */
+const folder = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
+await mkdir(folder, { recursive: true })
+const stage = await openStage()
+const browser = await openBrowser()
+
+try {
+  const tab = await openTab(browser)
+  const { page } = tab
+  await enterByAddress(tab, stage)
+  const take = async (name: string) => {
+    await page.waitForTimeout(600)
+    await page.screenshot({ path: `${folder}/${name}.png` })
+    console.log(`docs/screenshots/${name}.png`)
+  }
+  const goTo = async (wanted: string) => {
+    const view = views.find(({ name }) => name === wanted)
+    if (!view) throw new Error(`There is no view called ${wanted}.`)
+    await page.goto(`${stage.url}${view.path(stage)}`)
+    await view.ready(page)
+  }
+
+  for (const { name } of views) {
+    await goTo(name)
+    await take(name)
+  }
+
+  await goTo('tree')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('dis')
+  await take('palette')
+
+  await page.emulateMedia({ colorScheme: 'dark' })
+  for (const name of ['inbox', 'conversation', 'review']) {
+    await goTo(name)
+    await take(`${name}-dark`)
+  }
+
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(phone)
+  for (const name of ['inbox', 'tree', 'review']) {
+    await goTo(name)
+    await take(`${name}-phone`)
+  }
+
+  await page.setViewportSize(desktop)
+  await page.context().clearCookies()
+  const stranger = await openTab(browser)
+  await stranger.page.goto(stage.url)
+  await stranger.page.getByRole('heading', { name: 'Add this browser' }).waitFor()
+  await stranger.page.screenshot({ path: `${folder}/sign-in.png` })
+} finally {
+  await browser.close()
+  await stage.close()
+}

@@ -1,0 +1,53 @@
+import type { Attention } from '@matrix/protocol/http'
+import { goal, shopFiles, shopStory } from './story.ts'
+import { openWorld, type World } from './world.ts'
+
+/** A world in which everything that can be looked at is there, and nothing moves any more. */
+export type Stage = World & { projectId: string; taskIds: Record<string, string> }
+
+/** Lets the story run until every agent waits, has failed or is done; one has also used up its budget. */
+export async function openStage(): Promise<Stage> {
+  const world = await openWorld({ files: shopFiles, playbook: shopStory({ isMerged: false }) })
+  const { client } = world
+  const project = await client.registerProject({ body: { path: world.repository } })
+  const projectId = project.id
+  await client.sendMessage({ projectId, taskId: project.rootTaskId ?? '', body: { text: goal } })
+  await until(async () => (await approveSetup(world)) || hasKinds(await client.listAttention(), 'approval'))
+  await until(async () => hasKinds(await client.listAttention(), 'approval', 'question', 'failure'))
+
+  const leaflet = await client.createTask({
+    projectId,
+    body: { title: 'Leaflet', description: 'Write a leaflet for the window.', status: 'pending', budgetUsd: 0.05 },
+  })
+  await client.sendMessage({ projectId, taskId: leaflet.id, body: { text: 'Please start.' } })
+  await until(async () => hasKinds(await client.listAttention(), 'approval', 'question', 'failure', 'budget'))
+  await until(async () =>
+    (await client.listTasks({ projectId })).every(({ doing, needs }) => !doing || needs.length > 0),
+  )
+
+  const tasks = await client.listTasks({ projectId })
+  return Object.assign(world, { projectId, taskIds: Object.fromEntries(tasks.map(({ title, id }) => [title, id])) })
+}
+
+async function approveSetup({ client }: World): Promise<boolean> {
+  for (const { id, projectId, approval } of await client.listAttention()) {
+    if (!approval?.uri.endsWith('setup_worktree.sh')) continue
+    const body = { decision: 'allow', scope: 'always', inputDigest: approval.inputDigest } as const
+    await client.answerApproval({ projectId, approvalId: id, body })
+    return false
+  }
+  return false
+}
+
+function hasKinds(items: readonly Attention[], ...kinds: Attention['kind'][]): boolean {
+  const isSetup = ({ approval }: Attention) => approval?.uri.endsWith('setup_worktree.sh') ?? false
+  return kinds.every((kind) => items.some((item) => item.kind === kind && !isSetup(item)))
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 60_000
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error('The story did not come to where it should wait.')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
