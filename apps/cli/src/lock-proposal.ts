@@ -4,33 +4,21 @@ import {
   createLock,
   detectFormat,
   digestValue,
-  type HttpServer,
   importServers,
-  isExactVersion,
-  isPlaceholderDigest,
   type Lock,
   type Manifest,
   type Policy,
   parseDocument,
-  parseLauncher,
-  proposeSideEffect,
   renameServers,
   type Server,
   type ServerDraft,
   SideEffect,
-  type StdioServer,
-  serverSurfaceDigest,
-  type Tool,
-  type ToolSurface,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { checkServer, driftError, fetchNpmPackage } from '@matrix/tool-manager'
+import { checkServer, driftError, type PinnedServer, type ProposedClass, pinServer } from '@matrix/tool-manager'
 import { requiredServers } from './gpars-servers.ts'
 import { printError } from './terminal.ts'
 import type { Workbench } from './workbench.ts'
-
-/** A class for one tool with where it comes from, for a person to agree to. */
-export type ProposedClass = { alias: string; tool: string; class: SideEffect; reason: string }
 
 export type LockProposal = { lock: Lock; classes: ProposedClass[]; notes: string[] }
 
@@ -60,31 +48,26 @@ export async function proposeLock(
   if (value === undefined)
     throw new MatrixError('DOCUMENT_INVALID', `${path}: ${findings[0]?.message ?? 'not readable'}`)
   const draft = await readDraft(value, options)
-  const resolved = []
-  for (const server of draft.servers) resolved.push(await resolveServer(server, bench))
-  for (const server of draft.complete?.servers ?? []) assertDeclared(server, resolved)
+  const pinned: PinnedServer[] = []
+  for (const server of draft.servers) pinned.push(await pinServer(server, { ...bench, onStep: printError }))
+  for (const server of draft.complete?.servers ?? []) assertDeclared(server, pinned)
 
-  const classes = resolved.flatMap(({ server, classes: proposed }) =>
-    proposed.map((each) => ({ alias: server.alias, ...each })),
-  )
+  const classes = pinned.flatMap((each) => each.classes)
   const used = SideEffect.options.filter((effect) => classes.some((each) => each.class === effect))
   const manifest: Manifest = draft.complete ?? {
     schema_version: 1,
     agent: draft.agent,
     ...(draft.description !== undefined && { description: draft.description }),
     allowed_side_effects: draft.allowed ?? used,
-    servers: resolved.map(({ server }) => server),
+    servers: pinned.map(({ server }) => server),
   }
   const lock = createLock({
     source: { format: draft.format, digest: digestValue(value) },
     manifest,
-    servers: Object.fromEntries(resolved.map(({ server, locked }) => [server.alias, locked])),
+    servers: Object.fromEntries(pinned.map(({ server, resolved }) => [server.alias, resolved])),
     policy: draft.policy,
   })
-  const suspicions = resolved.flatMap(({ server, locked }) =>
-    locked.tools.flatMap((tool) => suspicionsOf(server.alias, tool)),
-  )
-  return { lock, classes, notes: [...draft.notes, ...suspicions] }
+  return { lock, classes, notes: [...draft.notes, ...pinned.flatMap(({ suspicions }) => suspicions)] }
 }
 
 async function readDraft(value: unknown, options: ProposalOptions): Promise<Draft> {
@@ -134,103 +117,8 @@ function readManifest(format: string, value: unknown): Draft {
 }
 
 /** Its author said what the server has; if that is not so, one of the two has to change before anything is locked. */
-function assertDeclared(server: Server, resolved: readonly Resolved[]): void {
-  const found = resolved.find((each) => each.server.alias === server.alias)
-  const verification = checkServer(server, found?.locked.tools ?? [])
+function assertDeclared(server: Server, pinned: readonly PinnedServer[]): void {
+  const found = pinned.find((each) => each.server.alias === server.alias)
+  const verification = checkServer(server, found?.resolved.tools ?? [])
   if (verification.drift.length > 0) throw driftError(server.alias, verification)
-}
-
-type Resolved = {
-  server: Server
-  locked: Parameters<typeof createLock>[0]['servers'][string]
-  classes: Omit<ProposedClass, 'alias'>[]
-}
-
-async function resolveServer(draft: Server | ServerDraft, bench: Workbench): Promise<Resolved> {
-  const pinned: Server =
-    draft.transport === 'stdio'
-      ? await pinPackage(draft)
-      : { ...(draft as HttpServer), version: versionOf(draft), tools: [] }
-  printError(`${draft.alias}: asking for its tools`)
-  const { tools, launch } = await bench.pool.enumerate({
-    server: pinned,
-    sideEffects: draft.tools.flatMap((tool) => ('side_effect_class' in tool ? [tool.side_effect_class] : [])),
-    worktree: bench.emptyFolder,
-  })
-  if (tools.length === 0)
-    throw new MatrixError('TOOL_DRIFT', `"${draft.alias}" has no tools, so there is nothing to lock.`)
-  const classes = tools.map((surface) => classOf(draft, surface))
-  const declared = tools.map((surface, index): Tool => {
-    const known = draft.tools.find(({ name }) => name === surface.name)
-    const description = known?.description ?? surface.description?.slice(0, MAX_DESCRIPTION)
-    return {
-      ...known,
-      name: surface.name,
-      ...(description !== undefined && { description }),
-      side_effect_class: classes[index]?.class ?? 'shell',
-    }
-  })
-  if (pinned.transport === 'http') {
-    const server = { ...pinned, tools: declared, package_digest: serverSurfaceDigest(tools) }
-    return { server, classes, locked: { transport: 'http', endpoint: pinned.endpoint, tools } }
-  }
-  if (!launch) throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${draft.alias}" was not started from a package.`)
-  const server = { ...pinned, tools: declared, package_digest: launch.package.digest }
-  return { server, classes, locked: { transport: 'stdio', launch: launch.locked, package: launch.package, tools } }
-}
-
-/** A class that somebody wrote down stands; only what nobody has classified is guessed at, and said to be a guess. */
-function classOf(draft: Server | ServerDraft, surface: ToolSurface): Omit<ProposedClass, 'alias'> {
-  const known = draft.tools.find(({ name }) => name === surface.name)
-  if (known && 'side_effect_class' in known && known.side_effect_class)
-    return { tool: surface.name, class: known.side_effect_class, reason: 'as the manifest says' }
-  const { class: proposed, reason } = proposeSideEffect(surface)
-  return { tool: surface.name, class: proposed, reason: `proposed: ${reason}` }
-}
-
-/** As much as a description that a model reads at every turn should need. */
-const MAX_DESCRIPTION = 1024
-const commanding =
-  /<\/?(?:important|system|instructions?|secret)\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b|\bdo not (?:tell|mention|inform|show)\b|\.ssh\b|\bid_rsa\b|\bbefore (?:using|calling) (?:this|any other) tool\b/i
-
-/** What a definition says to the model rather than about the tool; a person has to read it before they agree. */
-function suspicionsOf(alias: string, tool: ToolSurface): string[] {
-  const text = JSON.stringify(tool)
-  const found = commanding.exec(text)?.[0]
-  const length = tool.description?.length ?? 0
-  return [
-    ...(found ? [`${alias}/${tool.name} speaks to the model ("${found}"): read its definition before you agree.`] : []),
-    ...(length > MAX_DESCRIPTION
-      ? [
-          `The description of ${alias}/${tool.name} has ${length} characters; the manifest keeps the first ${MAX_DESCRIPTION}.`,
-        ]
-      : []),
-  ]
-}
-
-/** An exact version for what floats, written into the arguments, and the digest of its bytes. */
-async function pinPackage(draft: StdioServer | Extract<ServerDraft, { transport: 'stdio' }>): Promise<StdioServer> {
-  const { alias, command, args = [], version, package_digest: digest } = draft
-  const launcher = parseLauncher(command, args)
-  const isPinned = isExactVersion(version) && !isPlaceholderDigest(digest)
-  const base: StdioServer = { ...(draft as StdioServer), version: versionOf(draft), tools: [] }
-  if (launcher.kind !== 'package' || launcher.ecosystem !== 'npm' || (isPinned && launcher.version === version))
-    return base
-  const named = args[launcher.argument]
-  const isPlain = named === launcher.spec
-  if (!isPlain && named !== `--package=${launcher.spec}`)
-    throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" starts ${launcher.name} from within a longer text.`, {
-      hint: 'Write the launcher itself: "command": "npx", "args": ["-y", "<package>", …].',
-    })
-  const wanted = isExactVersion(version) ? version : (launcher.version ?? 'latest')
-  printError(`${alias}: looking up ${launcher.name}@${wanted}`)
-  const found = await fetchNpmPackage(`${launcher.name}@${wanted}`)
-  const spec = `${found.name}@${found.version}`
-  const pinned = args.with(launcher.argument, isPlain ? spec : `--package=${spec}`)
-  return { ...base, args: pinned, version: found.version, package_digest: found.package_digest }
-}
-
-/** A local file and a remote server have no published version; theirs is counted from here. */
-function versionOf({ version }: { version: string }): string {
-  return isExactVersion(version) ? version : '0.0.0'
 }

@@ -14,7 +14,15 @@ export { checkGpars } from './gpars/gpars-check.ts'
 export { importServers, type ServerImport } from './import/import.ts'
 export type { HttpDraft, ManifestDraft, ServerDraft, StdioDraft } from './import/manifest-draft.ts'
 export { type Bijection, checkBijection, formatBijection } from './lock/bijection.ts'
-export { createLock, formatLock, Lock, LockedPackage, LockedServer, LockedTool } from './lock/lock.ts'
+export {
+  createLock,
+  formatLock,
+  Lock,
+  LockedPackage,
+  LockedServer,
+  LockedTool,
+  type ResolvedServer,
+} from './lock/lock.ts'
 export { checkLock } from './lock/lock-check.ts'
 export { proposeSideEffect, type SideEffectProposal } from './lock/side-effect-proposal.ts'
 export { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './lock/surface.ts'

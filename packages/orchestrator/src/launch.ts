@@ -92,10 +92,14 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
   const routes = await ctx.routes(roleOf(task))
+  const agents = [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name)
+  void ctx.tools.review?.(agents, (request) =>
+    askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal }),
+  )
   agent.tools = await ctx.tools.open({
     taskId,
     worktree,
-    agents: [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name),
+    agents,
     approve: (request, options) => askForApproval(ctx, taskId, request, options),
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
     onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),

@@ -2,6 +2,7 @@ import type { ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
 import type { ApprovalPort } from '@matrix/tool-manager'
+import type { Ask } from './server-approval.ts'
 
 /** A command that outlived the call that started it, and has now ended. */
 export type BackgroundEnd = { processId: string; command: string; exitCode: number | null; output: string }
@@ -43,4 +44,6 @@ export type ToolHost = {
   open(request: AgentToolsRequest): Promise<AgentTools>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
   adopt(worktree: string): Promise<void>
+  /** Puts before a person what agents by these manifests could use once somebody agrees. No agent waits for it. */
+  review?(agents: AgentToolsRequest['agents'], ask: Ask): Promise<void>
 }

@@ -31,6 +31,7 @@ export type { Exit, RunningProgram } from './sandbox/running-program.ts'
 export { openSandbox, type Sandbox, type SandboxMode, type SandboxOptions } from './sandbox/sandbox.ts'
 export { checkSandbox, type SandboxStatus } from './sandbox/self-test.ts'
 export type { LockFiles } from './server-launch.ts'
+export { collectLockFiles, type PinnedServer, type PinOptions, type ProposedClass, pinServer } from './server-pin.ts'
 export {
   type EnumeratedServer,
   openServerPool,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { checkLock, diffLock, formatLock, type Lock, parseDocument, rules } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { type PackageStore, readLockFile } from '@matrix/tool-manager'
+import { collectLockFiles, type LockFiles } from '@matrix/tool-manager'
 import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
@@ -25,7 +25,7 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   const out = options.out ?? lockPathOf(path === '-' ? 'agent.json' : path)
   const bench = await openWorkbench({ bootstrap: true, unsandboxed: options.unsandboxed })
   let proposal: LockProposal
-  let lockFiles: Record<string, unknown>
+  let lockFiles: LockFiles
   try {
     proposal = await proposeLock(path, await readInput(path), bench, options)
     lockFiles = await collectLockFiles(proposal.lock, bench.store)
@@ -43,15 +43,6 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   if (options.json) printJson({ out, lock: proposal.lock, classes: proposal.classes })
   else printError(colorsFor(process.stderr).green(`Written to ${printableLine(out)}.`))
   return exitCode.ok
-}
-
-/** A lock has only the digest of what each package depends on; the lists themselves are kept beside it. */
-async function collectLockFiles({ servers }: Lock, store: PackageStore): Promise<Record<string, unknown>> {
-  const stored = await store.list()
-  const wanted = Object.values(servers).flatMap((server) => (server.transport === 'stdio' ? [server.package] : []))
-  const found = stored.filter(({ digest }) => wanted.some((each) => each.digest === digest))
-  const entries = found.map(async (each) => [each.dependencies_digest, await readLockFile(each)] as const)
-  return Object.fromEntries(await Promise.all(entries))
 }
 
 /** What hides in a definition or contradicts itself is not locked, whoever agrees to it. */

@@ -7,17 +7,20 @@ import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/
 import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
 import { type Config, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
+import { openAgreedServers } from '../config-servers.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, findRootModel, openAdapters } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
 import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
+import { openServerApprovals } from '../server-approval.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
 import { gitSurroundings } from './git-surroundings.ts'
 import { nodeWorld } from './node-world.ts'
 import { createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
+import { createServerPin } from './server-pin.ts'
 import { findShippedAgents } from './shipped-agents.ts'
 
 export type NodeOrchestratorOptions = {
@@ -63,9 +66,10 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     if (!isScripted || !isModel || sandbox.isBoxing || options.unboxedAgreed) return
     throw new MatrixError('SANDBOX_UNAVAILABLE', 'What a model asks for is not run without a box.')
   }
+  const store = openPackageStore(join(dataDirectory, 'packages'))
   const pool = openServerPool({
     sandbox,
-    store: openPackageStore(join(dataDirectory, 'packages')),
+    store,
     redactor,
     surroundings: gitSurroundings,
     onEvent(event) {
@@ -107,6 +111,16 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     treeOptions: (project) => ({ definitions: openDefinitions(project.path) }),
     toolsOf(project) {
       const current = async () => (await config.resolve(project)).settings
+      const servers = openServerApprovals({
+        world,
+        project,
+        config,
+        catalog,
+        agreed: openAgreedServers(world, join(directoryOf(project.id), 'servers.lock.json')),
+        pin: createServerPin({ sandbox, store, redactor }),
+        onProblem: (error, about) =>
+          log({ level: 'warn', message: error instanceof Error ? error.message : String(error), about }),
+      })
       return createSandboxedTools(
         {
           pool,
@@ -120,6 +134,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             return { root: agent, child: childAgent ?? agent, deny }
           },
           always: openApprovalFile(join(dataDirectory, 'approvals', 'calls.json')),
+          servers,
         },
         states,
       )

@@ -17,7 +17,9 @@ import {
   type Tools,
 } from '@matrix/tool-manager'
 import { readProcessId } from '../background.ts'
+import { addServers } from '../config-servers.ts'
 import { problemOf } from '../halt.ts'
+import type { ServerApprovals } from '../server-approval.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
 
 /** A manifest that was found, checked and may be used. */
@@ -40,6 +42,8 @@ export type SandboxedToolsOptions = {
   /** The manifests of agents for which nothing is said. */
   defaults(): Promise<{ root: string; child: string; deny: readonly string[] }>
   always: ApprovalMemory
+  /** The servers of the settings, as far as somebody has agreed to them. */
+  servers?: ServerApprovals | undefined
 }
 
 /** Remembers what became of each server, for those who look. One pool is shared by all agents, so states go by server. */
@@ -67,21 +71,32 @@ export function createSandboxedTools(
 ): ToolHost {
   const identity = resolveIdentity()
 
-  async function grantsOf(names: AgentToolsRequest['agents']): Promise<[LoadedManifest, ...LoadedManifest[]]> {
+  /** Whoever has no manifest of its own has that of the task above; the first task of all has the default. */
+  async function namesOf(names: AgentToolsRequest['agents']): Promise<string[]> {
     const { root, child } = await options.defaults()
-    // Whoever has no manifest of its own has that of the task above; the first task of all has the default.
-    const resolved = names.map((name, index) => {
+    return names.map((name, index) => {
       const own = names.slice(index, -1).find((each) => each !== undefined)
       return own ?? (index < names.length - 1 ? child : (name ?? root))
     })
-    const loaded = new Map<string, LoadedManifest>()
-    for (const name of new Set(resolved)) loaded.set(name, await options.loadManifest(name))
+  }
+
+  async function grantsOf(names: AgentToolsRequest['agents']): Promise<[LoadedManifest, ...LoadedManifest[]]> {
+    const resolved = await namesOf(names)
+    const found = new Map<string, LoadedManifest>()
+    for (const name of new Set(resolved)) found.set(name, await options.loadManifest(name))
+    // A server goes to everybody on the way up or to nobody: a child must not have what its parent has not.
+    const taken = new Set([...found.values()].flatMap(({ manifest }) => manifest.servers.map(({ alias }) => alias)))
+    const agreed = ((await options.servers?.usable()) ?? []).filter(({ alias }) => !taken.has(alias))
+    const loaded = new Map([...found].map(([name, manifest]) => [name, addServers(manifest, agreed)]))
     return resolved.map((name) => loaded.get(name)) as [LoadedManifest, ...LoadedManifest[]]
   }
 
   return {
     async adopt(worktree) {
       if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
+    },
+    async review(agents, ask) {
+      await options.servers?.review([...new Set(await namesOf(agents))], ask)
     },
     async open(request) {
       const [own, ...above] = await grantsOf(request.agents)

@@ -1,0 +1,34 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  collectLockFiles,
+  openServerPool,
+  type PackageStore,
+  pinServer,
+  type Redactor,
+  type Sandbox,
+} from '@matrix/tool-manager'
+import type { ServerApprovalPorts } from '../server-approval.ts'
+
+/** Looks at servers that nobody has pinned yet: each is started once, in a box that allows nothing, in an empty folder. */
+export function createServerPin(around: {
+  sandbox: Sandbox
+  store: PackageStore
+  redactor: Redactor
+}): ServerApprovalPorts['pin'] {
+  return async (draft) => {
+    const pool = openServerPool({ ...around, bootstrap: true })
+    const emptyFolder = await mkdtemp(join(tmpdir(), 'matrix-empty-'))
+    // Boxes run as somebody else where we are root.
+    await chmod(emptyFolder, 0o777)
+    try {
+      const pinned = await pinServer(draft, { pool, emptyFolder })
+      const servers = { [draft.alias]: pinned.resolved }
+      return { ...pinned, lockFiles: await collectLockFiles({ servers }, around.store) }
+    } finally {
+      await pool.close()
+      await rm(emptyFolder, { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { digestValue, type SideEffect } from '@matrix/manifest'
+import type { ApprovalAnswer, ApprovalRequest, LockFiles, PinnedServer } from '@matrix/tool-manager'
+import type { Config, ConfigProject, UnapprovedServer } from './config/config.ts'
+import type { McpServerConfig } from './config/settings.ts'
+import { type AgreedServer, type AgreedServers, draftOf, entryDigest, proposeServer } from './config-servers.ts'
+import type { ManifestCatalog, UnapprovedAgent } from './manifest-catalog.ts'
+import type { World } from './world.ts'
+
+export type ServerApprovalPorts = {
+  world: Pick<World, 'clock'>
+  project: ConfigProject
+  config: Pick<Config, 'resolve' | 'approveServer'>
+  catalog: Pick<ManifestCatalog, 'findUnapproved' | 'approve'>
+  agreed: AgreedServers
+  /** Starts a server in a box to see what it has. */
+  pin(draft: ReturnType<typeof draftOf>): Promise<PinnedServer & { lockFiles: LockFiles }>
+  onProblem(error: unknown, about: string): void
+}
+
+/** Puts something before a person and waits for the answer. */
+export type Ask = (request: Omit<ApprovalRequest, 'agent'>) => Promise<ApprovalAnswer>
+
+export type ServerApprovals = {
+  /** The servers of the settings that agents may have: agreed to, and from the entry that is in force. */
+  usable(): Promise<AgreedServer[]>
+  /** Puts everything before a person that agents by these manifests would have if somebody agreed. Never fails; nobody has to wait for it. */
+  review(agents: readonly string[], ask: Ask): Promise<void>
+}
+
+/** Nobody is hurried, and no agent waits: what is agreed to is there for those that start afterwards. */
+const PATIENCE_MS = 365 * 24 * 3600 * 1000
+
+export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals {
+  const { project, config, catalog, agreed } = ports
+  // What is being asked or was denied is not asked again for as long as this process lives.
+  const asked = new Set<string>()
+
+  async function once(key: string, about: string, work: () => Promise<void>): Promise<void> {
+    if (asked.has(key)) return
+    asked.add(key)
+    try {
+      await work()
+    } catch (error) {
+      asked.delete(key)
+      ports.onProblem(error, about)
+    }
+  }
+
+  async function usable(): Promise<AgreedServer[]> {
+    const { mcpServers } = (await config.resolve(project)).settings
+    return (await agreed.list()).filter(({ alias, entry }) => {
+      const given = Object.hasOwn(mcpServers, alias) ? mcpServers[alias] : undefined
+      return given !== undefined && entryDigest(project, alias, given) === entry
+    })
+  }
+
+  /** Before this, nothing of it is started, not even to look at it. */
+  async function askForEntry({ name, server, digest, file }: UnapprovedServer, ask: Ask): Promise<void> {
+    const answer = await ask({
+      ...request(`server-${digest}`, file, 'shell'),
+      input: { name, server },
+      inputDigest: digest,
+      reason: `The server "${name}" came with the repository. If you allow it, it is started in a box, and what it has is put before you.`,
+    })
+    if (answer.decision === 'deny') return
+    await config.approveServer(project, name, digest)
+    await reviewServer(name, server, ask)
+  }
+
+  function reviewServer(alias: string, given: McpServerConfig, ask: Ask): Promise<void> {
+    const entry = entryDigest(project, alias, given)
+    return once(entry, alias, async () => {
+      const { lockFiles, ...pinned } = await ports.pin(draftOf(project, alias, given))
+      const { classes, suspicions, lock, ...rest } = proposeServer(entry, pinned, lockFiles)
+      const input = { server: pinned.server, classes, suspicions, surface: lock.servers[alias]?.surface }
+      const answer = await ask({
+        ...request(`servers-${lock.manifest_digest}`, `mcpServers.${alias}`, strongest(classes)),
+        input,
+        inputDigest: digestValue(input),
+        reason: `Agents may call its ${classes.length} tools within what their manifests allow; any change of them is refused from then on.`,
+      })
+      if (answer.decision === 'allow') await agreed.keep({ ...rest, lock })
+    })
+  }
+
+  async function askForAgent({ name, file, digest, manifest }: UnapprovedAgent, ask: Ask): Promise<void> {
+    const answer = await ask({
+      ...request(`agent-${digest}`, file, strongest(manifest.allowed_side_effects.map((each) => ({ class: each })))),
+      input: { name, manifest },
+      inputDigest: digest,
+      reason: `The manifest "${name}" came with the repository and could do more than your own.`,
+    })
+    if (answer.decision === 'allow') await catalog.approve(project, name, digest)
+  }
+
+  function request(id: string, uri: string, side_effect_class: SideEffect) {
+    return { id, uri, side_effect_class, expiresAt: ports.world.clock.now() + PATIENCE_MS }
+  }
+
+  return {
+    usable,
+    async review(agents, ask) {
+      try {
+        const { settings, unapprovedServers } = await config.resolve(project)
+        const have = new Set((await usable()).map(({ alias }) => alias))
+        const found = agents.map((name) => catalog.findUnapproved(name, { project, defaultAgent: settings.agent }))
+        const theirs = (await Promise.all(found)).filter((each) => each !== undefined)
+        await Promise.all([
+          ...theirs.map((each) => once(each.digest, each.name, () => askForAgent(each, ask))),
+          ...unapprovedServers.map((each) => once(each.digest, each.name, () => askForEntry(each, ask))),
+          ...Object.entries(settings.mcpServers)
+            .filter(([alias]) => !have.has(alias))
+            .map(([alias, given]) => reviewServer(alias, given, ask)),
+        ])
+      } catch (error) {
+        ports.onProblem(error, 'settings')
+      }
+    },
+  }
+}
+
+const order: readonly SideEffect[] = ['read', 'write', 'network', 'shell', 'chain']
+
+function strongest(classes: readonly { class: SideEffect }[]): SideEffect {
+  return classes.map((each) => each.class).reduce((a, b) => (order.indexOf(a) < order.indexOf(b) ? b : a), 'read')
+}
