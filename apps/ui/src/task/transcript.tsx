@@ -49,8 +49,8 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     getScrollElement: () => scroller.current,
     getItemKey: useCallback((index: number) => shown[index]?.key ?? index, [shown]),
     estimateSize: (index) => estimate(shown[index], gapHeights.current),
-    // Beyond the end of any conversation: it opens with its newest words in sight.
-    initialOffset: seq === undefined ? 1e9 : 0,
+    // Beyond the end of any conversation, so that it opens with its newest words in sight; or about where the event is.
+    initialOffset: seq === undefined ? 1e9 : (seq - 1) * eventHeight,
     anchorTo: 'end',
     overscan: 8,
     paddingStart: 16,
@@ -60,9 +60,10 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
   })
   const end = useStickToEnd(scroller, content, seq === undefined)
   const items = virtualizer.getVirtualItems()
-  const first = shown[items[0]?.index ?? 0]
-  const last = shown[items.at(-1)?.index ?? 0]
-  const firstPage = items.length > 0 && first ? pageOf(first, view) : undefined
+  // Only what is in sight: beyond it may be pages of hundreds of events each.
+  const first = shown[virtualizer.range?.startIndex ?? 0]
+  const last = shown[virtualizer.range?.endIndex ?? 0]
+  const firstPage = virtualizer.range && first ? pageOf(first, view) : undefined
   const lastPage = last ? pageOf(last, view) : 0
 
   useEffect(() => {
