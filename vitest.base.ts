@@ -7,7 +7,8 @@ export function packageTests(): ViteUserConfigExport {
       include: ['src/**/*.test.{ts,tsx}'],
       reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
       // Several packages test at once, and many tests start real processes: slow is not yet broken.
-      testTimeout: 20_000,
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
     },
   })
 }

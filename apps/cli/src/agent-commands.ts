@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander'
+import { collect, type Done, json, project, taskArgument, yes } from './command-options.ts'
 import { addSnapshots } from './commands/snapshots-command.ts'
-import type { ExitCode } from './exit-code.ts'
 
-type Done = (code: ExitCode) => void
-
-/** Commands that speak with the daemon. Each is loaded when it is called. */
+/** Commands for the work with agents and the review of it. Each is loaded when it is called. */
 export function addAgentCommands(program: Command, done: Done): void {
   program.commandsGroup('Work with agents:')
   addTalking(program, done)
@@ -13,19 +11,6 @@ export function addAgentCommands(program: Command, done: Done): void {
   program.commandsGroup('Review what they did:')
   addReview(program, done)
   addSnapshots(program, done)
-  program.commandsGroup('Set up:')
-  addProjects(program, done)
-  addSettings(program, done)
-  addDaemon(program, done)
-}
-
-const taskArgument = 'root, the first characters of its id, or a part of its title'
-const project = ['-p, --project <name>', 'name, id or folder; the project of this folder when left out'] as const
-const json = ['--json', 'print JSON for programs'] as const
-const yes = ['-y, --yes', 'do not ask'] as const
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value]
 }
 
 function addTalking(program: Command, done: Done): void {
@@ -309,165 +294,4 @@ function addReview(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, options) => done(await (await load()).removeWorktree(task, options)))
-}
-
-function addProjects(program: Command, done: Done): void {
-  const projects = program.command('projects').summary('repositories that agents work on')
-  const load = () => import('./commands/projects.ts')
-  projects
-    .command('list', { isDefault: true })
-    .summary('all of them')
-    .option(...json)
-    .action(async (options) => done(await (await load()).listProjects(options)))
-  projects
-    .command('add')
-    .summary('register a repository; matrix init does more')
-    .argument('<folder>', 'where it is')
-    .option('--name <name>', 'what to call it')
-    .option(...json)
-    .action(async (folder, options) => done(await (await load()).addProject(folder, options)))
-  projects
-    .command('remove')
-    .summary('forget a project; its data stays on disk')
-    .argument('<project>', 'name, id or folder')
-    .option(...yes)
-    .option(...json)
-    .action(async (name, options) => done(await (await load()).removeProject(name, options)))
-  projects
-    .command('rename')
-    .summary('call it something else')
-    .argument('<project>', 'name, id or folder')
-    .argument('<name>', 'the new name')
-    .option(...json)
-    .action(async (name, to, options) => done(await (await load()).renameProject(name, to, options)))
-  projects
-    .command('move')
-    .summary('say where the repository has gone')
-    .argument('<project>', 'name or id')
-    .argument('<folder>', 'where it is now')
-    .option(...json)
-    .action(async (name, to, options) => done(await (await load()).moveProject(name, to, options)))
-}
-
-function addSettings(program: Command, done: Done): void {
-  const config = program.command('config').summary('read and change settings')
-  const load = () => import('./commands/config.ts')
-  const layer = ['--layer <layer>', 'global, repo or local; by default the one that fits the setting'] as const
-  config
-    .command('list', { isDefault: true })
-    .summary('every setting that is in force')
-    .option('--show-origin', 'and the file and line that it comes from')
-    .option(...project)
-    .option(...json)
-    .action(async (options) => done(await (await load()).listConfig(options)))
-  config
-    .command('get')
-    .summary('one value, and nothing else')
-    .argument('<key>', 'such as model or budgetUsd')
-    .option(...project)
-    .option(...json)
-    .action(async (key, options) => done(await (await load()).getConfig(key, options)))
-  config
-    .command('set')
-    .summary('set one value')
-    .argument('<key>', 'such as model or authGroups.default.anthropicApiKey')
-    .argument('[value]', 'text or JSON; asked for, and not shown, when left out')
-    .option(...layer)
-    .option(...project)
-    .option(...json)
-    .action(async (key, value, options) => done(await (await load()).setConfig(key, value, options)))
-  config
-    .command('unset')
-    .summary('take one value out')
-    .argument('<key>', 'as it was set')
-    .option(...layer)
-    .option(...project)
-    .option(...json)
-    .action(async (key, options) => done(await (await load()).unsetConfig(key, options)))
-
-  const auth = program.command('auth').summary('keys of model providers')
-  const loadAuth = () => import('./commands/auth.ts')
-  auth
-    .command('status', { isDefault: true })
-    .summary('which model agents speak with, and with whose key')
-    .option(...project)
-    .option(...json)
-    .addHelpText('after', '\nExits with 1 when agents cannot start for want of a key.')
-    .action(async (options) => done(await (await loadAuth()).authStatus(options)))
-  auth
-    .command('set')
-    .summary('keep an API key; it is asked for, or read from standard input')
-    .argument('<provider>', 'anthropic or openai')
-    .option('--group <name>', 'what to call it; the provider’s name when left out')
-    .option('--url <url>', 'of a gateway or a model of your own')
-    .option(...json)
-    .action(async (provider, options) => done(await (await loadAuth()).setKey(provider, options)))
-  auth
-    .command('remove')
-    .summary('take a key out')
-    .argument('<group>', 'what it is called')
-    .option(...json)
-    .action(async (group, options) => done(await (await loadAuth()).removeKey(group, options)))
-
-  const device = program.command('device').summary('browsers that may sign in')
-  const loadDevice = () => import('./commands/device.ts')
-  device
-    .command('add')
-    .summary('let a browser in: prints a code, then asks whether the fingerprint is right')
-    .option(...json)
-    .action(async (options) => done(await (await loadDevice()).addDevice(options)))
-  device
-    .command('list', { isDefault: true })
-    .summary('all of them')
-    .option(...json)
-    .action(async (options) => done(await (await loadDevice()).listDevices(options)))
-  device
-    .command('revoke')
-    .summary('sign one out for good')
-    .argument('<device>', 'its name, or the first characters of its id')
-    .option(...yes)
-    .option(...json)
-    .action(async (name, options) => done(await (await loadDevice()).revokeDevice(name, options)))
-}
-
-function addDaemon(program: Command, done: Done): void {
-  const daemon = program.command('daemon').summary('start and stop the process that keeps agents alive')
-  const load = () => import('./commands/daemon.ts')
-  const startable = (name: string, summary: string) =>
-    daemon
-      .command(name)
-      .summary(summary)
-      .option('--port <port>', 'instead of what the settings say')
-      .option(...json)
-  startable('start', 'start it, and wait until it is ready')
-    .option('--foreground', 'stay here and show what it says')
-    .action(async (options) => done(await (await load()).start(options)))
-  daemon
-    .command('stop')
-    .summary('end it; agents go on where they were at the next start')
-    .option('--force', 'at once; nothing is lost by it')
-    .option(...json)
-    .action(async (options) => done(await (await load()).stop(options)))
-  startable('restart', 'end it and start it again').action(async (options) =>
-    done(await (await load()).restart(options)),
-  )
-  daemon
-    .command('status', { isDefault: true })
-    .summary('whether it runs, where, and on what')
-    .option(...json)
-    .addHelpText('after', '\nExits with 4 when it does not run.')
-    .action(async (options) => done(await (await load()).status(options)))
-  daemon
-    .command('logs')
-    .summary('what it wrote down')
-    .option('-n, --last <count>', 'how many lines', '50')
-    .option('-f, --follow', 'go on with what comes')
-    .option('--json', 'the entries themselves, one per line')
-    .action(async (options) => done(await (await import('./commands/daemon-logs.ts')).logs(options)))
-  daemon
-    .command('install')
-    .summary('have the system start it when you sign in (systemd, launchd)')
-    .option('--print', 'only show the file')
-    .option(...json)
-    .action(async (options) => done(await (await import('./commands/daemon-install.ts')).install(options)))
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { addAgentCommands } from './agent-commands.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
+import { addSetupCommands } from './setup-commands.ts'
 
 /** Runs one command line to its exit code; nothing here throws, and nothing but the outcome decides the code. */
 export async function runCommand(args: string[]): Promise<ExitCode> {
@@ -48,6 +49,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .exitOverride()
 
   addAgentCommands(program, done)
+  addSetupCommands(program, done)
 
   program.commandsGroup('Say what an agent can do, and prove it:')
   program

@@ -2,18 +2,19 @@ import type { ConfigEntry } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
 import { readDaemonSettings } from './daemon-settings.ts'
 
-test('the settings name the port, further hosts, and how long a browser stays signed in', async () => {
+test('the settings name the port, further hosts, how long a browser stays signed in, and whether to count', async () => {
   const found = await readDaemonSettings(
-    holding({ port: 8000, 'auth.allowedHosts': ['box:9000'], 'auth.sessionIdleMs': 1000 }),
+    holding({ port: 8000, 'auth.allowedHosts': ['box:9000'], 'auth.sessionIdleMs': 1000, 'telemetry.metrics': true }),
   )
 
-  expect(found).toEqual({ port: 8000, names: ['box:9000'], sessionLimits: { idleMs: 1000 } })
+  expect(found).toEqual({ port: 8000, names: ['box:9000'], hasMetrics: true, sessionLimits: { idleMs: 1000 } })
 })
 
 test('what is not set, or is not what it should be, is left to the daemon', async () => {
   expect(await readDaemonSettings(holding({ auth: {}, port: 'eighty' }))).toEqual({
     port: undefined,
     names: [],
+    hasMetrics: false,
     sessionLimits: {},
   })
 })

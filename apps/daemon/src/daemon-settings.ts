@@ -5,12 +5,15 @@ const Values = z.object({
   port: z.number().optional().catch(undefined),
   'auth.sessionIdleMs': z.number().optional().catch(undefined),
   'auth.sessionMaxMs': z.number().optional().catch(undefined),
+  'telemetry.metrics': z.boolean().optional().catch(undefined),
   'auth.allowedHosts': z.array(z.string()).optional().catch(undefined),
 })
 
 export type DaemonSettings = {
   port: number | undefined
   names: string[]
+  /** Whether what happens is counted. */
+  hasMetrics: boolean
   sessionLimits: { idleMs?: number; maxMs?: number }
 }
 
@@ -22,6 +25,7 @@ export async function readDaemonSettings(orchestrator: Pick<Orchestrator, 'readC
   return {
     port: values.port,
     names: values['auth.allowedHosts'] ?? [],
+    hasMetrics: values['telemetry.metrics'] ?? false,
     sessionLimits: { ...(idleMs === undefined ? {} : { idleMs }), ...(maxMs === undefined ? {} : { maxMs }) },
   }
 }

@@ -14,6 +14,7 @@ import { createDaemonOperations } from './http/operations.ts'
 import type { Tls } from './http/server.ts'
 import { addStaticUi } from './http/static-ui.ts'
 import { openLocalSocket } from './local-socket.ts'
+import type { Metrics } from './metrics.ts'
 import { ensureOwnFolder, writeSecretFile } from './owner-only.ts'
 
 export type DaemonOptions = {
@@ -36,8 +37,6 @@ export type DaemonOptions = {
   now?(): number
   feedLimits?: FeedOptions['limits']
 }
-
-export type Metrics = { contentType: string; read(): Promise<string> }
 
 export type Daemon = {
   /** Takes requests from now on; until `markReady`, only those that need no agents. */
@@ -103,8 +102,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     async listen() {
       const port = await listenOn(app, host, options.port ?? 7433)
       const scheme = tls ? 'https' : 'http'
-      const own = loopback.includes(host) ? ['127.0.0.1', 'localhost'] : [host]
-      const hosts = [...own, ...(options.names ?? [])].map((name) => hostOf(name, port, scheme))
+      const { names = [] } = options
+      const here = ['127.0.0.1', 'localhost']
+      const own = loopback.includes(host) ? [...here, ...names] : [...names, host, ...here]
+      const hosts = own.map((name) => hostOf(name, port, scheme))
       address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
       const url = `${scheme}://${hosts[0]}`

@@ -1,2 +1,3 @@
-export { createDaemon, type Daemon, type DaemonOptions, type Metrics } from './daemon.ts'
+export { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
+export type { Metrics } from './metrics.ts'
 export { type RunningDaemon, type StartOptions, startDaemon } from './start-daemon.ts'

@@ -87,7 +87,7 @@ async function readOptions(values: Values): Promise<StartOptions> {
 
 async function openOrchestrator(dataDirectory: string, { logger }: Log, isDemo: boolean): Promise<Orchestrator> {
   const log = ({ level, message, ...facts }: LogEntry) => logger[level](facts, message)
-  const options = { dataDirectory, note: 'daemon', log }
+  const options = { dataDirectory, note: 'daemon', log, reserveBytes: 64 * 1024 * 1024 }
   // Loading them takes longer than finding out that a flag is wrong or another daemon runs.
   if (isDemo) return (await import('@matrix/demo')).openDemo(options)
   return (await import('@matrix/orchestrator')).openNodeOrchestrator(options)

@@ -7,6 +7,7 @@ import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { readDaemonSettings } from './daemon-settings.ts'
 import { checkGit } from './git-check.ts'
 import { type Log, type LogOptions, openLog } from './log.ts'
+import { openMetrics } from './metrics.ts'
 import { ensureOwnFolder, replaceOwnFile } from './owner-only.ts'
 
 export type StartOptions = Omit<DaemonOptions, 'orchestrator' | 'log'> & {
@@ -31,8 +32,11 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
   await checkGit()
   await ensureOwnFolder(dataDirectory, { mode: 0o022 })
   const closing: (() => unknown)[] = []
+  /** Whatever cannot be closed, the rest is. */
   const stop = async () => {
-    for (const close of closing.splice(0).reverse()) await close()
+    const failures: unknown[] = []
+    for (const close of closing.splice(0).reverse()) await attempt(close, failures)
+    if (failures.length > 0) throw failures[0]
   }
 
   try {
@@ -43,13 +47,17 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       ...(options.onLogLine ? { onLine: options.onLogLine } : {}),
     })
     closing.push(log.close)
+    const tell = (error: Error) => log.logger.fatal({ err: error }, 'The daemon ends because of a fault.')
+    process.on('uncaughtExceptionMonitor', tell)
+    closing.push(() => process.off('uncaughtExceptionMonitor', tell))
     const orchestrator = await options.openOrchestrator(dataDirectory, log)
     closing.push(() => orchestrator.close())
 
-    const { port = 7433, names, sessionLimits } = await readDaemonSettings(orchestrator)
+    const { port = 7433, names, sessionLimits, hasMetrics } = await readDaemonSettings(orchestrator)
     const daemon = await createDaemon({
       port,
       sessionLimits,
+      ...(hasMetrics && { metrics: openMetrics(orchestrator) }),
       ...options,
       names: [...(options.names ?? []), ...names],
       orchestrator,
@@ -66,7 +74,10 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       file,
       openEnrolment: daemon.openEnrolment,
       async resume() {
-        const { problems, ...resumed } = await orchestrator.resume()
+        const { problems, ...resumed } = await orchestrator.resume().catch(async (error) => {
+          await stop().catch(() => {})
+          throw error
+        })
         for (const problem of problems) log.logger.warn(problem)
         daemon.markReady()
         log.logger.info(resumed, 'The daemon is ready.')
@@ -74,7 +85,15 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
       stop,
     }
   } catch (error) {
-    await stop()
+    await stop().catch(() => {})
     throw error
+  }
+}
+
+async function attempt(close: () => unknown, failures: unknown[]): Promise<void> {
+  try {
+    await close()
+  } catch (error) {
+    failures.push(error)
   }
 }

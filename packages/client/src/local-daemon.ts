@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
-import { DaemonFile, daemonFileName } from '@matrix/protocol/http'
+import { type DaemonFile, daemonFileName } from '@matrix/protocol/http'
 import { type Client, createClient } from './client.ts'
 import { createLocalFetch } from './local-fetch.ts'
 
@@ -20,8 +20,17 @@ export async function connectLocal(dataDirectory: string): Promise<Client> {
 export async function findDaemon(dataDirectory: string): Promise<DaemonFile | undefined> {
   const text = await readFile(join(dataDirectory, daemonFileName), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
-  const file = DaemonFile.safeParse(parseJson(text))
-  return file.success && isAlive(file.data.pid) ? file.data : undefined
+  const file = parseJson(text)
+  return isDaemonFile(file) && isAlive(file.pid) ? file : undefined
+}
+
+/** By hand: a command that is over in a moment has no time to load a schema for one file of our own. */
+function isDaemonFile(value: unknown): value is DaemonFile {
+  const { pid, url, socket, tokenFile } = (value ?? {}) as Partial<Record<keyof DaemonFile, unknown>>
+  const isSocket = socket === null || typeof socket === 'string'
+  return (
+    Number.isInteger(pid) && Number(pid) > 0 && typeof url === 'string' && isSocket && typeof tokenFile === 'string'
+  )
 }
 
 function parseJson(text: string): unknown {

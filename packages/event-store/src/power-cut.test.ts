@@ -7,6 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openJsonlEventStore } from './jsonl-event-store.ts'
 
 const cuts = Number(process.env.MATRIX_POWER_CUTS ?? 2)
+/** Gives a program mounts of its own, which are gone with it. */
+const apart = 'unshare'
 const writer = join(import.meta.dirname, '..', 'fixtures', 'killed-writer.ts')
 
 // Needs root and a kernel that mounts images. Where there is none, the simulated disk is what loses power.
@@ -46,7 +48,7 @@ async function runAndCut(folder: string, afterMs: number): Promise<Map<string, n
   makeImage(image)
   const script = 'mount -o loop "$1" "$2" && mkdir "$2/sessions" && exec "$3" --import "$4" "$5" "$2/sessions"'
   const args = [image, mounted, process.execPath, import.meta.resolve('tsx'), writer]
-  const child = spawn('unshare', ['-m', 'sh', '-c', script, 'sh', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(apart, ['-m', 'sh', '-c', script, 'sh', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise((resolve) => child.on('close', resolve))
   const acknowledged = new Map<string, number>()
   let rest = ''
@@ -92,7 +94,7 @@ function canMount(): boolean {
   try {
     const script = `set -e; f=$(mktemp -d); trap 'rm -rf "$f"' EXIT; truncate -s 4M "$f/image"; mkfs.ext4 -q -F "$f/image"
       mkdir "$f/m"; mount -o loop "$f/image" "$f/m"; umount "$f/m"; command -v e2fsck debugfs`
-    execFileSync('unshare', ['-m', 'sh', '-c', script], { stdio: 'pipe' })
+    execFileSync(apart, ['-m', 'sh', '-c', script], { stdio: 'pipe' })
     return true
   } catch {
     return false

@@ -17,6 +17,7 @@ const CHUNK = 1024 * 1024
 /** Opens the reserve of so many bytes; it is held from the first `refill` on, also by the processes after this one. */
 export async function openReserve(fileSystem: FileSystem, path: string, bytes: number): Promise<Reserve> {
   let held = bytes > 0 && (await fileSystem.stat(path))?.size === bytes
+  let filling: Promise<boolean> | undefined
 
   return {
     isHeld: () => held,
@@ -29,7 +30,10 @@ export async function openReserve(fileSystem: FileSystem, path: string, bytes: n
     },
     async refill() {
       if (held || bytes <= 0) return held
-      held = await fill(fileSystem, path, bytes)
+      filling ??= fill(fileSystem, path, bytes).finally(() => {
+        filling = undefined
+      })
+      held = await filling
       return held
     },
   }

@@ -1,6 +1,7 @@
 import type { DurableEvent } from '@matrix/protocol'
 import type { Activity, Problem } from '@matrix/protocol/http'
 import type { MessageQueue } from '@matrix/provider-loop'
+import type { IdleWatch } from './idle-watch.ts'
 import type { AgentTools } from './tool-host.ts'
 
 /** Why an agent was interrupted: `user` keeps it stopped, the others let it go on by itself. */
@@ -18,6 +19,7 @@ export type Agent = {
   contextTokens: number | undefined
   contextWindow: number | undefined
   tools: AgentTools | undefined
+  readonly idle: IdleWatch
   stopReason: StopReason | undefined
   /** The call with which the agent ended itself; its result is stored together with the end. */
   endingCall: string | undefined

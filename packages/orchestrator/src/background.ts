@@ -1,4 +1,4 @@
-import { builtinTools, type DurableEvent, queueMessage } from '@matrix/protocol'
+import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
@@ -45,7 +45,7 @@ export async function reportLostProcesses(ctx: ProjectContext, taskId: string): 
 }
 
 /** The background commands that a session has started, as far as it is still talked about. */
-export function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
+function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
   const commands = new Map<string, string>()
   const found: { callId: string; processId: string; command: string }[] = []
   for (const event of events) {
@@ -55,10 +55,13 @@ export function findStartedProcesses(events: DurableEvent[]): { callId: string; 
     }
     const command = event.type === 'tool_result' ? commands.get(event.callId) : undefined
     if (event.type !== 'tool_result' || command === undefined || event.isError) continue
-    const [first] = event.content
-    const processId =
-      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId = readProcessId(event.content)
     if (processId) found.push({ callId: event.callId, processId, command })
   }
   return found
+}
+
+/** The name that the shell gave to a command it left running. */
+export function readProcessId([first]: readonly ToolContent[]): string | undefined {
+  return first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
 }

@@ -37,7 +37,9 @@ export async function deliverMessage(
     ctx.touch(task.id)
     return true
   })
-  if (isNew && wake && !ctx.isClosing) launchAgent(ctx, task.id)
+  // What was read long ago wakes nobody when it is said again.
+  const isUnread = isNew || ctx.facts.of(task.id).pending.has(message.id)
+  if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
 }
 
 const turns = new WeakMap<ProjectContext, Map<string, Promise<unknown>>>()

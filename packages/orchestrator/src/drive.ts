@@ -1,13 +1,15 @@
-import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent, MatrixError } from '@matrix/protocol'
+import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent } from './agent.ts'
-import { completeTask } from './completion.ts'
-import { blockTask, noticeProblem } from './halt.ts'
+import { completeTask, settleCompletion } from './completion.ts'
+import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
 import { type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
+import { watchEvents, watchRoute, watchTool } from './telemetry.ts'
 import { isoNow } from './world.ts'
 
 /** Runs an agent to its end, storing everything before the loop goes on. */
@@ -15,11 +17,14 @@ export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Laun
   const events = await openLoop(ctx, agent, launch)
   const held: DurableEvent[] = []
   agent.activity = 'working'
+  agent.idle.moved()
   ctx.touch(agent.taskId)
   for (;;) {
     const step = await events.next()
     if (step.done) return conclude(ctx, agent, step.value, held)
     const event = step.value
+    if (event.type === 'agent_idle') agent.idle.rest()
+    else agent.idle.moved()
     if (!isPersistedByEmitEvent(event)) {
       await observeSignal(ctx, agent, event)
       continue
@@ -40,17 +45,28 @@ async function openLoop(
   agent: Agent,
   { task, worktree, events, routes, tools }: Launch,
 ): Promise<AsyncGenerator<Event, AgentResult>> {
-  const [first, ...fallbacks] = routes.map((route) => limited(route, ctx.modelCalls)) as [Route, ...Route[]]
-  const { maxTurns } = await ctx.settings()
+  const { maxTurns, maxDepth, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
+  const watch = ctx.telemetry?.watch({
+    projectId: ctx.id,
+    taskId: task.id,
+    parentTaskId: task.parentId,
+    title: task.title,
+    name: task.agent ?? (roleOf(task) === 'root' ? rootAgent : childAgent),
+    provider: routes[0]?.adapter.name ?? '',
+    model: routes[0]?.model ?? '',
+  })
+  const [first, ...fallbacks] = routes.map((route) =>
+    limited(watch ? watchRoute(route, watch) : route, ctx.modelCalls),
+  ) as [Route, ...Route[]]
   agent.model = first.model
   agent.contextWindow = await first.adapter.getContextWindow(first.model)
-  return runProviderLoop(
+  const loop = runProviderLoop(
     first.adapter,
     {
       taskId: task.id,
       model: first.model,
-      systemPrompt: ctx.prompts.system(roleOf(task)),
-      tools,
+      systemPrompt: ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth }),
+      tools: watch ? tools.map((tool) => watchTool(tool, watch)) : tools,
       events,
       signal: agent.abort.signal,
       fallbacks,
@@ -69,6 +85,7 @@ async function openLoop(
     task.id,
     agent.queue,
   )
+  return watch ? watchEvents(loop, watch) : loop
 }
 
 function sleep({ world }: ProjectContext, ms: number, signal: AbortSignal): Promise<void> {
@@ -113,7 +130,7 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
   switch (event.type) {
     case 'tool_call':
       agent.callTimes.set(event.callId, event.ts)
-      agent.doing = event.name.replace(/^mcp__/, '').replace('__', ' ')
+      agent.doing = oneLine(displayToolCall(event))
       break
     case 'turn_completed':
       agent.model = event.model
@@ -128,12 +145,10 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
       await noticeProblem(ctx, taskId, agent.problem, event.ts)
       break
     }
-    case 'budget_exceeded': {
-      const message = `The budget of the ${event.scope}, $${event.budgetUsd}, is used up.`
-      agent.problem = new MatrixError('BUDGET_EXCEEDED', message).toJSON()
+    case 'budget_exceeded':
+      agent.problem = budgetProblem(event)
       await noticeProblem(ctx, taskId, agent.problem, event.ts)
       break
-    }
     case 'messages_consumed':
       ctx.touch(taskId)
       break
@@ -189,6 +204,9 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   if (agent.stopReason === 'user') return markStopped(ctx, taskId)
   if (agent.stopReason || ctx.isClosing) return
   if (agent.problem) ctx.halted.set(taskId, { kind: 'blocked', problem: agent.problem })
+  else if (result.exitReason !== 'interrupted')
+    // The session was at its end already; what follows from it is made again.
+    await settleCompletion(ctx, taskId, { success: result.exitReason === 'done_passed', output: result.output })
   else await blockTask(ctx, taskId, new Error(result.output))
 }
 

@@ -1,5 +1,6 @@
 import { MatrixError, queueMessage } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
+import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { isoNow } from './world.ts'
@@ -10,11 +11,19 @@ export function problemOf(error: unknown): Problem {
   return fault.toJSON()
 }
 
+/** A budget that is used up, in the words of every other problem. */
+export function budgetProblem({ scope, costUsd, budgetUsd }: EventOf<'budget_exceeded'>): Problem {
+  const whose = scope === 'task' ? 'The budget' : 'A budget of a task above'
+  const message = `${whose} of $${budgetUsd.toFixed(2)} is used up ($${costUsd.toFixed(2)})`
+  return new MatrixError('BUDGET_EXCEEDED', message, { hint: 'Raise it, and the agent goes on.' }).toJSON()
+}
+
 /** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */
 export async function blockTask(ctx: ProjectContext, taskId: string, error: unknown): Promise<void> {
   const problem = problemOf(error)
   ctx.halted.set(taskId, { kind: 'blocked', problem })
   const ts = isoNow(ctx.world)
+  if (problem.code === 'STORAGE_FULL') await ctx.store.reserve.spend().catch(() => false)
   // Where the session itself cannot be written, the problem is only shown.
   await ctx.log.append(taskId, [{ type: 'error', taskId, ts, ...problem }]).catch(() => undefined)
   await noticeProblem(ctx, taskId, problem, ts)

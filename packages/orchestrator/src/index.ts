@@ -49,4 +49,5 @@ export {
   prepareAgentMessage,
   type SystemPromptOptions,
 } from './prompt.ts'
+export type { AgentWatch, ChatOutcome, Telemetry, WatchedAgent } from './telemetry.ts'
 export type { Files, World } from './world.ts'

@@ -9,6 +9,7 @@ import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from '
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
+import { watchIdleness } from './idle-watch.ts'
 import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { isoNow } from './world.ts'
 
@@ -36,6 +37,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     contextTokens: undefined,
     contextWindow: undefined,
     tools: undefined,
+    idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
     endingCall: undefined,
     callTimes: new Map(),
@@ -68,6 +70,7 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
     else if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
   } finally {
+    agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
     leave(ctx, agent)
   }
@@ -84,6 +87,7 @@ function leave(ctx: ProjectContext, agent: Agent): void {
 /** Everything before the first word. Answers nothing when the session turns out to be at its end already. */
 async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | undefined> {
   const { taskId } = agent
+  void ctx.store.reserve.refill().catch(() => undefined)
   await recordStart(ctx, taskId)
   const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
@@ -118,7 +122,7 @@ async function recordStart(ctx: ProjectContext, taskId: string): Promise<void> {
 }
 
 /** The worktree of a task; that of the task above is made first, because the work starts from its branch. */
-export async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
+async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
   const task = ctx.tree.get(taskId)
   const baseBranch = await ensureTarget(ctx, task, signal)
   const { path, branch } = await ctx.worktrees.create({

@@ -1,7 +1,7 @@
 import { openMockProvider } from '@matrix/mock-provider'
 import type { Route } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
-import { createModelRoutes, type ModelSettings, openAdapters } from './model-routes.ts'
+import { createModelRoutes, findRootModel, type ModelSettings, openAdapters } from './model-routes.ts'
 
 const anthropic = { anthropicApiKey: 'sk-a' }
 const openai = { openaiApiKey: 'sk-o' }
@@ -13,6 +13,16 @@ test('with one key and nothing else, root and sub tasks use the usual model of i
     child: ['anthropic claude-sonnet-4-6'],
   })
   expect(names({ authGroups: { work: openai } }).root).toEqual(['openai-responses gpt-5.4'])
+})
+
+test('the model of root agents is known by name, also where it is the usual one', () => {
+  const settings = { fallbackModels: [] }
+
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic } })).toBe('claude-sonnet-4-6')
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic, o: openai }, defaultAuth: 'o' })).toBe('gpt-5.4')
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic }, model: 'big' })).toBe('big')
+  expect(findRootModel({ ...settings, authGroups: { home: local } })).toBeUndefined()
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic }, defaultAuth: 'gone' })).toBeUndefined()
 })
 
 test('an address of one’s own is spoken to in the language that all servers know, and OpenAI in its newer one', () => {

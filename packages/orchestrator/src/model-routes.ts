@@ -125,6 +125,14 @@ function hasCredential(group: AuthGroup): boolean {
   return [anthropicApiKey, claudeOauthToken, anthropicBaseUrl, openaiApiKey, openaiBaseUrl].some(Boolean)
 }
 
+/** The name of the model that root agents ask, as far as the settings tell it. */
+export function findRootModel({ model, defaultAuth, authGroups }: ModelSettings): string | undefined {
+  if (model !== undefined) return model
+  const name = defaultAuth ?? (Object.hasOwn(authGroups, 'default') ? 'default' : Object.keys(authGroups)[0])
+  const group = name !== undefined && Object.hasOwn(authGroups, name) ? authGroups[name] : undefined
+  return group && !isOwnAddress(group) ? defaultModels[providerOf(group) ?? 'anthropic'] : undefined
+}
+
 const defaultModels = { anthropic: 'claude-sonnet-4-6', openai: 'gpt-5.4' } as const
 
 function defaultModel(name: string, group: AuthGroup, setting: 'model' | 'childModel'): string {

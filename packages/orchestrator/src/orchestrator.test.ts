@@ -37,7 +37,6 @@ beforeEach(async () => {
   orchestrator = await openNodeOrchestrator({
     dataDirectory: data,
     mock: { baseUrl: mock.url, isDemo: () => false },
-    log: (entry) => console.log(entry),
   })
   const project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository } })
   projectId = project.id
@@ -55,8 +54,6 @@ function git(...args: string[]): string {
 
 test('a goal becomes sub tasks that work, commit, are merged and end', async () => {
   orchestrator.subscribe((frame) => {
-    if (frame.kind === 'event' && frame.event.type === 'tool_result')
-      console.log(JSON.stringify(frame.event).slice(0, 600))
     if (frame.kind === 'attention' && frame.attention.kind === 'approval')
       void orchestrator.answerApproval({
         params: { projectId, approvalId: frame.attention.id },

@@ -14,6 +14,7 @@ import type { Prompts, Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
+import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
 
@@ -23,6 +24,8 @@ export type OrchestratorPorts = {
   registry: ProjectRegistry
   config: Config
   trust: Trust
+  /** Somebody who watches the agents; nobody, when left out. */
+  telemetry?: Telemetry | undefined
   /** The project's own folder in the data directory. */
   directoryOf(projectId: string): string
   openStore(directory: string): Promise<DataStore>
@@ -65,6 +68,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       openStore: ports.openStore,
       openWorktrees: (approveSetup) => ports.openWorktrees(registered, approveSetup),
       trust: ports.trust,
+      telemetry: ports.telemetry,
       findBaseBranch: () => ports.findBaseBranch(registered),
       treeOptions: ports.treeOptions(registered),
       tools: ports.toolsOf(registered),
@@ -259,6 +263,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     provider: () => provider,
     async close() {
       await Promise.all([...entries.keys()].map(close))
+      await ports.telemetry?.close()
       await ports.close()
     },
   }

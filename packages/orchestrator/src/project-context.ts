@@ -11,6 +11,7 @@ import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
+import type { Telemetry } from './telemetry.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
 
@@ -18,7 +19,8 @@ export type Role = 'root' | 'task'
 
 /** What an agent is told before anybody speaks to it. */
 export type Prompts = {
-  system(role: Role): string
+  /** `maySplit` is false where the tree may grow no deeper. */
+  system(role: Role, options: { maySplit: boolean }): string
   header(about: { worktree: string; memory: string | undefined; task: TaskNode; role: Role }): string
 }
 
@@ -44,6 +46,8 @@ export type ProjectContext = {
   readonly ledger: Ledger
   readonly attention: AttentionList
   readonly trust: Trust
+  /** Undefined where nobody watches. */
+  readonly telemetry: Telemetry | undefined
   readonly modelCalls: Limiter
   readonly heavyTools: Limiter
   readonly agents: Map<string, Agent>

@@ -25,6 +25,7 @@ import { openSessionLog } from './session-log.ts'
 import { approveSetup } from './setup-approval.ts'
 import { createTaskFrames } from './task-frames.ts'
 import { viewTask } from './task-view.ts'
+import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
 
@@ -41,6 +42,7 @@ export type ProjectPorts = {
   tools: ToolHost
   prompts: Prompts
   trust: Trust
+  telemetry: Telemetry | undefined
   neighbours: Neighbours
   modelCalls: Limiter
   heavyTools: Limiter
@@ -127,6 +129,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     tools: ports.tools,
     prompts: ports.prompts,
     trust: ports.trust,
+    telemetry: ports.telemetry,
     neighbours: ports.neighbours,
     ledger,
     attention,

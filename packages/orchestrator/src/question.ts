@@ -1,4 +1,5 @@
-import { type DurableEvent, MatrixError, queueMessage } from '@matrix/protocol'
+import { findOrphanedToolCalls } from '@matrix/event-store'
+import { type DurableEvent, loopTools, MatrixError, queueMessage } from '@matrix/protocol'
 import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -81,6 +82,30 @@ async function settle(
   ctx.questionTimers.delete(id)
   ctx.attention.remove(id)
   ctx.touch(taskId)
+}
+
+/** A question whose call was stored and which nobody was asked, as a crash leaves it. It is stored now. */
+export async function askUnasked(
+  ctx: ProjectContext,
+  taskId: string,
+  events: DurableEvent[],
+): Promise<Asked | undefined> {
+  const call = findOrphanedToolCalls(events).find(({ name }) => name === loopTools.clarify)
+  const isAsked = events.some(
+    (event) => event.type === 'clarification_requested' && event.clarificationId === call?.callId,
+  )
+  const { question, options } = (call?.input ?? {}) as { question?: unknown; options?: string[] }
+  if (!call || isAsked || typeof question !== 'string') return undefined
+  const asked: Asked = {
+    type: 'clarification_requested',
+    taskId,
+    ts: isoNow(ctx.world),
+    clarificationId: call.callId,
+    question,
+    ...(options && { options }),
+  }
+  await ctx.log.append(taskId, [asked])
+  return asked
 }
 
 /** The question that a session still waits for, if any. */

@@ -4,12 +4,13 @@ import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLostProcesses } from './background.ts'
 import { settleCompletion } from './completion.ts'
-import { noticeProblem, problemOf } from './halt.ts'
+import { budgetProblem, noticeProblem, problemOf } from './halt.ts'
 import { isStopped, launchAgent, waitingCalls } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
-import { findOpenQuestion, openQuestion } from './question.ts'
+import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
-import { deliverNotices } from './tasks.ts'
+import { archiveOldSessions } from './session-retention.ts'
+import { deliverNotices, tidyClosed } from './tasks.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
 
@@ -30,8 +31,10 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
     resumed[verdict] += 1
     if (verdict === 'continued') launched.push(task.id)
   }
+  await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
   for (const taskId of launched) launchAgent(ctx, taskId)
+  void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
 }
 
@@ -69,7 +72,7 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   const pending = findPendingMessages(events)
   ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
   if (state === 'done') await repairEnd(ctx, task, events)
-  const question = findOpenQuestion(events)
+  const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
   if (question && state !== 'done') await openQuestion(ctx, question)
 
   if (isStopped(events)) {
@@ -95,8 +98,8 @@ function isWaiting(events: DurableEvent[], state: ReturnType<typeof findResumeSt
 /** Whether the last thing that happened was a problem that only a person can solve. */
 async function isBlocked(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<boolean> {
   const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
-  if (last?.type !== 'error') return false
-  const { code, message, hint = '' } = last
+  if (last?.type !== 'error' && last?.type !== 'budget_exceeded') return false
+  const { code, message, hint = '' } = last.type === 'error' ? last : budgetProblem(last)
   ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })
   await noticeProblem(ctx, task.id, { code, message, hint }, last.ts)
   return true

@@ -12,6 +12,7 @@ import {
 } from '@matrix/task-tree'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
+import { archiveOldSessions } from './session-retention.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
 export type Asker = { editedBy: EditedBy }
@@ -66,10 +67,15 @@ function haltCode(ctx: ProjectContext, taskId: string): string | undefined {
 export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
   await settled(ctx, taskId)
   const before = ctx.tree.get(taskId)
-  if (before.status === 'closed') return before
+  if (before.status === 'closed') {
+    // A crash may have come between the end of the task and that of its worktree.
+    await tidyUp(ctx, before, { archive: false })
+    return before
+  }
   const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
   ctx.attention.removeOf(taskId)
   await tidyUp(ctx, before, { archive: session === 'discard' })
+  void archiveOldSessions(ctx).catch(() => undefined)
   return changed(ctx, task)
 }
 
@@ -109,6 +115,14 @@ async function settled(ctx: ProjectContext, taskId: string): Promise<void> {
     const agent = ctx.agents.get(id)
     if (agent?.endingCall !== undefined) await agent.ended
   }
+}
+
+/** Removes the worktrees of closed tasks that a crash has left behind. */
+export async function tidyClosed(ctx: ProjectContext): Promise<void> {
+  const closed = ctx.tree.list().filter(({ status }) => status === 'closed')
+  if (closed.length === 0) return
+  const left = new Set((await ctx.worktrees.list()).map(({ taskId }) => taskId))
+  for (const task of closed) if (left.has(task.id)) await tidyUp(ctx, task, { archive: false })
 }
 
 async function tidyUp(ctx: ProjectContext, task: TaskNode, { archive }: { archive: boolean }): Promise<void> {

@@ -34,7 +34,7 @@ test('stopped at every await there is, an agent ends, loses nothing, repeats not
   }
   expect(stops).toBeGreaterThan(100)
   expect(unhandled).toEqual([])
-}, 60_000)
+}, 300_000)
 
 test.each(dialects)(
   'stopped at any tick of the event loop while it talks over %s, an agent ends at once and goes on later',
@@ -58,7 +58,7 @@ test.each(dialects)(
     }
     expect(unhandled).toEqual([])
   },
-  60_000,
+  300_000,
 )
 
 /** A little of everything that waits: retry, tools at once, a summary, silence, and the end. */

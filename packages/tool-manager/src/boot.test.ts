@@ -1,8 +1,10 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { digestBytes, type Policy } from '@matrix/manifest'
+import { digestBytes, type Policy, type Server } from '@matrix/manifest'
 import { expect, test } from 'vitest'
+import { builtinSurfaces } from './builtin/builtin-surface.ts'
+import { builtinServerTools } from './builtin/serve-tools.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 import {
   bootHarness,
@@ -59,6 +61,28 @@ test('without a lock the schemas come from the servers, and a dead one keeps nob
 
   expect(specs.find(({ name }) => name === 'mcp__scripted__echo')?.inputSchema).toEqual(tools[0]?.inputSchema)
   expect(specs.find(({ name }) => name === 'mcp__dead__echo')?.inputSchema).toEqual({ type: 'object' })
+})
+
+test('the schemas of the built-in tools are known without starting them', async () => {
+  const tools = builtinServerTools.map(({ name, side_effect_class }) => ({ name, side_effect_class }))
+  const builtin: Server = {
+    alias: 'mxd',
+    transport: 'stdio',
+    command: 'mxd',
+    args: ['serve-tools', '--stdio'],
+    version: '0.1.0',
+    package_digest: `sha256:${'1'.repeat(64)}`,
+    tools,
+  }
+  const manifest = manifestOf([builtin], { allowed_side_effects: ['read', 'write', 'shell'] })
+  const { tools: booted, events } = await bootHarness({ manifest })
+  const specs = await booted.specs()
+
+  expect(specs.map(({ name, inputSchema }) => [name, inputSchema])).toEqual(
+    builtinSurfaces().map(({ name, inputSchema }) => [`mcp__mxd__${name}`, inputSchema]),
+  )
+  expect(events).toEqual([])
+  expect(booted.isRunning('mxd')).toBe(false)
 })
 
 test('a server’s own description never reaches the model unless it was locked', async () => {

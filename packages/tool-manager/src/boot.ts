@@ -18,11 +18,13 @@ import {
 } from '@matrix/manifest'
 import { MatrixError, type ToolSpec } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
+import { builtinSurfaces, isBuiltinServer } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
 import { type GateRules, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
 import type { ManagedServer } from './managed-server.ts'
 import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
+import type { LockFiles } from './server-launch.ts'
 import type { ServerLease, ServerPool } from './server-pool.ts'
 import type { Spill } from './tool-result.ts'
 
@@ -32,6 +34,8 @@ export type BootOptions = {
   manifest: Manifest
   /** One that has passed `checkLock`. With it every definition is pinned, and the agent starts without starting a server. */
   lock?: Lock | undefined
+  /** What was kept beside the lock, so that the same dependencies can be fetched again. */
+  lockFiles?: LockFiles | undefined
   /** The lock's when absent. */
   policy?: Policy | undefined
   /** What the one that starts this agent may do: the agent may do no more. */
@@ -104,6 +108,7 @@ export function bootTools(options: BootOptions): Tools {
     pool.lease({
       server,
       locked: lockedServer(lock, server),
+      lockFiles: options.lockFiles,
       sideEffects: sideEffectsOf(server, callable),
       hosts: hostsOf(server, callable, grant.policy),
       worktree,
@@ -199,15 +204,17 @@ function lockedServer(lock: Lock | undefined, { alias }: Server): LockedServer |
 
 type Discovered = ReadonlyMap<string, ReadonlyMap<string, ToolSurface>>
 
-/** One that is slow or dead delays nobody for longer than the wait; its tools are offered all the same. */
+/** One that is slow or dead delays nobody for longer than the wait; its tools are offered all the same. Our own are known unasked. */
 async function discover(
   servers: readonly Server[],
   serverOf: (alias: string) => ManagedServer,
   waitMs: number,
 ): Promise<Discovered> {
   const found = new Map<string, ReadonlyMap<string, ToolSurface>>()
-  if (servers.length === 0) return found
-  const asked = servers.map(({ alias }) =>
+  const [known, unknown] = [servers.filter(isBuiltinServer), servers.filter((server) => !isBuiltinServer(server))]
+  for (const { alias } of known) found.set(alias, new Map(builtinSurfaces().map((tool) => [tool.name, tool])))
+  if (unknown.length === 0) return found
+  const asked = unknown.map(({ alias }) =>
     serverOf(alias)
       .use(async ({ tools }) => void found.set(alias, tools))
       .catch(() => {}),

@@ -2,6 +2,7 @@ export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, App
 export { openApprovalFile } from './approval-file.ts'
 export { type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
+export { builtinSurfaces } from './builtin/builtin-surface.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'
 export { findRipgrep } from './builtin/ripgrep.ts'
 export { builtinServerTools, type ServeToolsOptions, serveTools } from './builtin/serve-tools.ts'

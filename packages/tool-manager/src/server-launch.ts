@@ -9,8 +9,9 @@ import {
   parseLauncher,
   type StdioServer,
 } from '@matrix/manifest'
-import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
+import { MatrixError } from '@matrix/protocol'
 import { builtinLaunch } from './builtin/builtin-launch.ts'
+import { isBuiltinServer } from './builtin/builtin-surface.ts'
 import { getServerFile } from './builtin/server-file.ts'
 import { storeBundle } from './bundle-store.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
@@ -57,7 +58,7 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${server.alias}" has a placeholder instead of a package digest.`, {
       hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
     })
-  if (isBuiltin(server)) return launchBuiltin(server, { ...options, isPlaceholder })
+  if (isBuiltinServer(server)) return launchBuiltin(server, { ...options, isPlaceholder })
   if (/\.(?:mcpb|dxt)$/.test(server.command)) return launchBundle(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
   if (launcher.kind === 'unclear')
@@ -71,11 +72,6 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     `"${server.alias}" comes from ${ecosystems[launcher.ecosystem]}, and its bytes cannot be verified on this machine.`,
     { hint: 'Use a server that is published on npm or runs from a local file.' },
   )
-}
-
-/** Matrix's own tools are declared like any other server; their bytes came with Matrix. */
-function isBuiltin({ alias, command, args = [] }: StdioServer): boolean {
-  return alias === BUILTIN_ALIAS && command === 'mxd' && args[0] === 'serve-tools'
 }
 
 async function launchBuiltin(server: StdioServer, options: Options): Promise<ServerLaunch> {

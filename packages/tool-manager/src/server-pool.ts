@@ -50,6 +50,8 @@ export type PoolEvent =
 export type ServerUse = {
   server: Server
   locked?: LockedServer | undefined
+  /** What was kept beside the lock; the pool's own when absent. */
+  lockFiles?: LockFiles | undefined
   /** The classes of those of its tools that the agent can call: all that its box allows. */
   sideEffects: readonly SideEffect[]
   /** What `/workspace` stands for in arguments and environment. */
@@ -148,7 +150,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     const launch = await resolveLaunch(server, {
       store: options.store,
       bootstrap: options.bootstrap,
-      lockFiles: options.lockFiles,
+      lockFiles: use.lockFiles ?? options.lockFiles,
       base: use.base,
       worktree: use.worktree,
       args,

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { checkLock, formatLock, type Lock, rules, serverSurfaceDigest, type ToolSurface } from '@matrix/manifest'
 import { BUILTIN_ALIAS } from '@matrix/protocol'
 import { builtinServerTools, getServerFile } from '@matrix/tool-manager'
 import { describe, expect, test } from 'vitest'
+import { agentFile, readAgentFile, renewLock, shippedAgents } from './shipped-lock.ts'
 
 describe.each(fetchedServers().map((entry) => [entry.server.alias, entry] as const))('%s', (_alias, entry) => {
   const { server } = entry
@@ -62,6 +64,37 @@ describe.each(['default', 'neo', 'forge'])('agents/%s.json', (name) => {
   })
 })
 
+describe.each(shippedAgents.map((name) => [name] as const))('agents/%s.lock.json', (name) => {
+  const lock = readAgentFile<Lock>(`${name}.lock.json`)
+
+  test('is the lock of the manifest beside it, with the built-in tools as they are now', () => {
+    const text = readFileSync(agentFile(`${name}.lock.json`), 'utf8')
+
+    expect(text, 'run `pnpm pin` after a change of the built-in tools or of a manifest').toBe(
+      formatLock(renewLock(readAgentFile(`${name}.json`), lock)),
+    )
+    expect(checkLock(lock).problems.filter(({ rule }) => rules[rule].severity === 'error')).toEqual([])
+  })
+
+  test('has the tools of every fetched server as its package advertises them', () => {
+    const fetched = fetchedServers().filter(({ server }) => Object.hasOwn(lock.servers, server.alias))
+
+    for (const entry of fetched)
+      expect(lock.servers[entry.server.alias]?.surface, `run \`matrix lock agents/${name}.json\``).toBe(
+        serverSurfaceDigest(readSurface(entry).tools),
+      )
+  })
+
+  test('comes with the dependencies of every fetched package', () => {
+    const wanted = Object.values(lock.servers).flatMap((server) =>
+      server.transport === 'stdio' && server.package.dependencies_digest ? [server.package.dependencies_digest] : [],
+    )
+    const kept = wanted.length === 0 ? {} : readAgentFile<object>(`${name}.lock.dependencies.json`)
+
+    expect(Object.keys(kept).sort()).toEqual(wanted.sort())
+  })
+})
+
 test('neo can read and use the network, and nothing else', () => {
   const neo = readManifest('neo')
   const callable = neo.servers.flatMap(({ tools }) => tools).filter((tool) => isAllowed(tool, neo))
@@ -85,7 +118,7 @@ type Server = {
 }
 type Manifest = { allowed_side_effects: string[]; servers: Server[] }
 type Entry = { package: string; integrity: string; needs_env: string[]; server: Server }
-type Surface = { package_digest: string; integrity: string; args: string[]; tools: { name: string }[] }
+type Surface = { package_digest: string; integrity: string; args: string[]; tools: ToolSurface[] }
 
 function readCatalog(): Entry[] {
   return readJson<{ servers: Entry[] }>('agents/catalog.json').servers

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { readPackage, workspaceFolders } from '../../bootstrap/workspace.mjs'
-import { findImports } from './imports.ts'
+import { findImports, type Import } from './imports.ts'
 
 /**
  * Which package of Matrix may use which: what stands below it in the picture in CONTRIBUTING.md, and nothing beside it.
@@ -59,16 +59,22 @@ const shared = ['vitest.base.ts']
 const dependencyKinds = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'] as const
 
 type Member = { folder: string; name: string }
+type Source = { file: string; imports: Import[] }
 
 /** Every dependency and import that goes sideways or upwards, each as `file:line: what is wrong and what to do`. */
 export function findDetours(root: string): string[] {
   const members = workspaceFolders(root).map((folder) => ({ folder, name: shortName(readPackage(root, folder).name) }))
   return members.flatMap((member) => {
-    if (isTooling(member.name)) return findEscapes(root, member)
+    const sources = sourceFiles(root, member.folder).map((file) => ({ file, imports: importsOf(root, file) }))
+    if (isTooling(member.name)) return findEscapes(root, member, sources)
     if (!mayUse[member.name])
       return [`${member.folder}/package.json:1: @matrix/${member.name} is not in the picture: add it to directions.ts.`]
 
-    return [...findDependencies(root, member), ...findSidewaysImports(root, member), ...findEscapes(root, member)]
+    return [
+      ...findDependencies(root, member),
+      ...findSidewaysImports(member, sources),
+      ...findEscapes(root, member, sources),
+    ]
   })
 }
 
@@ -85,18 +91,18 @@ function findDependencies(root: string, { folder, name }: Member): string[] {
   })
 }
 
-function findSidewaysImports(root: string, { folder, name }: Member): string[] {
-  return sourceFiles(root, folder).flatMap((file) => {
+function findSidewaysImports({ name }: Member, sources: Source[]): string[] {
+  return sources.flatMap(({ file, imports }) => {
     const allowed = [...(mayUse[name] ?? []), ...(isTest(file) ? testsMayUse(name) : [])]
-    return importsOf(root, file)
+    return imports
       .filter(({ specifier }) => isForeign(specifier, name) && !allowed.includes(shortName(specifier)))
       .map(({ specifier, line }) => `${file}:${line}: ${refusal(name, specifier)}`)
   })
 }
 
-function findEscapes(root: string, { folder, name }: Member): string[] {
-  return sourceFiles(root, folder).flatMap((file) =>
-    importsOf(root, file)
+function findEscapes(root: string, { folder, name }: Member, sources: Source[]): string[] {
+  return sources.flatMap(({ file, imports }) =>
+    imports
       .filter(({ specifier }) => specifier.startsWith('.'))
       .map(({ specifier, line }) => ({ line, target: relative(root, resolve(root, file, '..', specifier)) }))
       .map(({ line, target }) => ({ line, target: target.split(sep).join('/') }))

@@ -7,7 +7,7 @@ import { projectId, taskId } from '../scripted-orchestrator.testing.ts'
 let daemon: TestDaemon
 let browser: Browser
 beforeAll(async () => {
-  daemon = await startTestDaemon({ metrics: { contentType: 'text/plain', read: async () => 'up 1' } })
+  daemon = await startTestDaemon({ metrics: { contentType: 'text/plain', read: () => 'up 1' } })
   browser = await openBrowser(daemon, createDeviceKey())
 })
 afterAll(() => daemon.close())
@@ -112,6 +112,17 @@ test('an address is asked for once: without Host or with two of them nothing is 
   expect(await speak(['GET /health HTTP/1.1', 'Connection: close'])).toContain('400')
   expect(await speak(['GET /health HTTP/1.1', host, 'Host: evil.example', 'Connection: close'])).toContain('421')
   expect(await speak(['GET /health HTTP/1.1', host, 'Connection: close'])).toContain('200')
+})
+
+test('a further name is answered for when the settings have it, with its own origin only', async () => {
+  const named = await startTestDaemon({ names: ['box.example', 'tunnel:9000'] })
+  const status = async (headers: Record<string, string>) => (await ask(`${named.url}/health`, { headers })).status
+
+  expect(await status({ host: `box.example:${named.port}` })).toBe(200)
+  expect(await status({ host: 'tunnel:9000', origin: 'http://tunnel:9000' })).toBe(200)
+  expect(await status({ host: 'tunnel:9000', origin: `http://box.example:${named.port}` })).toBe(403)
+  expect(await status({ host: 'box.example' })).toBe(421)
+  await named.close()
 })
 
 test('a WebSocket is not opened', async () => {

@@ -14,8 +14,8 @@ import type { Logger } from 'pino'
 import type * as z from 'zod'
 import type { Access, Identity } from '../access/access.ts'
 import { type Address, checkRequest } from '../access/request-guard.ts'
-import type { Metrics } from '../daemon.ts'
 import type { Feed } from '../feed/feed.ts'
+import type { Metrics } from '../metrics.ts'
 import { addApiDescription } from './api-description.ts'
 import { formatCookie, readCookie } from './cookie.ts'
 import { toMatrixError, toRequestError } from './failure.ts'
@@ -92,7 +92,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   for (const [operation, route] of Object.entries(routes)) addRoute(app, operation as Operation, route, options)
   addFeedRoute(app, options)
   addApiDescription(app, options)
-  if (options.metrics) addMetrics(app, options.metrics)
+  if (options.metrics) addMetrics(app, options.metrics, options.feed)
   return app
 }
 
@@ -150,8 +150,10 @@ function findCall(operation: Operation, { orchestrator, daemonOperations, isRead
   }
 }
 
-function addMetrics(app: FastifyInstance, { contentType, read }: Metrics): void {
-  app.get('/metrics', { config: { access: 'local' } }, async (_, reply) => reply.type(contentType).send(await read()))
+function addMetrics(app: FastifyInstance, { contentType, read }: Metrics, feed: Feed): void {
+  app.get('/metrics', { config: { access: 'local' } }, (_, reply) =>
+    reply.type(contentType).send(read({ streams: feed.readers() })),
+  )
 }
 
 function callerOf(request: FastifyRequest, reply: FastifyReply, { address }: AppOptions): Caller {

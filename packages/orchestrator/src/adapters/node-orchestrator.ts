@@ -5,14 +5,15 @@ import { openEventStore } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
 import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
-import { type Config, openConfig } from '../config/config.ts'
+import { type Config, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
-import { createModelRoutes, openAdapters } from '../model-routes.ts'
+import { createModelRoutes, findRootModel, openAdapters } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
 import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
+import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
 import { gitSurroundings } from './git-surroundings.ts'
 import { nodeWorld } from './node-world.ts'
@@ -30,6 +31,8 @@ export type NodeOrchestratorOptions = {
   note?: string
   /** Whether a person has agreed to run tools without a box where there can be none. */
   unboxedAgreed?: boolean
+  /** Room on the disk that each project holds back, so that there is some to say why work stopped when it is full. */
+  reserveBytes?: number
   log?(entry: { level: 'info' | 'warn' | 'error'; message: string } & Record<string, unknown>): void
 }
 
@@ -70,6 +73,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       if ('error' in event) log({ level: 'warn', message: event.error.message, alias: event.alias })
     },
   })
+  const telemetry = await openTelemetry(settings.telemetry, (message) => log({ level: 'warn', message }))
   const directoryOf = (projectId: string) => join(dataDirectory, 'projects', projectId)
   const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
   await options.prepare?.({ registry, config, trust })
@@ -89,9 +93,14 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     registry,
     config,
     trust,
+    telemetry,
     directoryOf,
     openStore: (directory) =>
-      openEventStore(directory, { durability: settings.durability, ...(options.note && { note: options.note }) }),
+      openEventStore(directory, {
+        durability: settings.durability,
+        reserveBytes: options.reserveBytes ?? 0,
+        ...(options.note && { note: options.note }),
+      }),
     openWorktrees: (project, approveSetup) =>
       openWorktrees({ repository: project.path, directory: join(directoryOf(project.id), 'worktrees'), approveSetup }),
     findBaseBranch: (project) => findBaseBranch(project, directoryOf(project.id)),
@@ -116,7 +125,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       )
     },
     promptsOf: ({ name }) => ({
-      system: (role) => buildSystemPrompt({ role, projectName: name }),
+      system: (role, { maySplit }) => buildSystemPrompt({ role, projectName: name, maySplit }),
       header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
     }),
     routes(current, role) {
@@ -125,7 +134,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       return role === 'root' ? routes.root : routes.child
     },
     provider(current) {
-      if (Object.keys(current.authGroups).length > 0) return { kind: 'configured', model: current.model ?? null }
+      if (Object.keys(current.authGroups).length > 0)
+        return { kind: 'configured', model: findRootModel(current) ?? null }
       return { kind: mock ? 'mock' : 'missing', model: null }
     },
     sandbox: () => ({ isActive: sandbox.isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason }),
@@ -137,6 +147,16 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     },
   }
   return openOrchestrator(ports)
+}
+
+/** OpenTelemetry takes time and memory to load, which is only spent where somebody wants it. */
+async function openTelemetry(
+  { otlpEndpoint }: Settings['telemetry'],
+  onProblem: (message: string) => void,
+): Promise<Telemetry | undefined> {
+  if (otlpEndpoint === undefined) return undefined
+  const { openOtlpTelemetry } = await import('./otlp-telemetry.ts')
+  return openOtlpTelemetry({ endpoint: otlpEndpoint, onProblem })
 }
 
 async function makeDirectory(path: string): Promise<string> {

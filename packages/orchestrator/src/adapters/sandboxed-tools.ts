@@ -8,6 +8,7 @@ import {
   checkGate,
   executeTool,
   giveTree,
+  type LockFiles,
   type PoolEvent,
   type ResolvedTool,
   resolveIdentity,
@@ -15,6 +16,7 @@ import {
   type ServerPool,
   type Tools,
 } from '@matrix/tool-manager'
+import { readProcessId } from '../background.ts'
 import { problemOf } from '../halt.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
 
@@ -26,6 +28,7 @@ export type LoadedManifest = {
   base?: string | undefined
   manifest: Manifest
   lock?: Lock | undefined
+  lockFiles?: LockFiles | undefined
   policy?: Policy | undefined
 }
 
@@ -88,6 +91,7 @@ export function createSandboxedTools(
         pool: options.pool,
         manifest: own.manifest,
         lock: own.lock,
+        lockFiles: own.lockFiles,
         policy: own.policy,
         parent: nearest && nearest !== own ? grantOf(nearest) : undefined,
         deny,
@@ -134,9 +138,7 @@ function openAgentTools(
 
   /** Follows a background command through the same tool that the agent would use. */
   function watch(callId: string, content: ToolExecResult['content'], command: string): void {
-    const [first] = content
-    const processId =
-      first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
+    const processId = readProcessId(content)
     if (!processId) return
     const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000) => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }

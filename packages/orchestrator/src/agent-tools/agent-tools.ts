@@ -61,12 +61,22 @@ function encodeChance(bytes: Uint8Array): string {
   return Array.from(bytes.subarray(0, 16), (byte) => alphabet[byte % 32]).join('')
 }
 
+const schemas = new WeakMap<OwnTool, ToolDefinition['inputSchema']>()
+
+/** The same for every agent, and as much work as the rest of a launch. */
+function schemaOf(tool: OwnTool): ToolDefinition['inputSchema'] {
+  const known = schemas.get(tool)
+  if (known) return known
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: 'input' })
+  schemas.set(tool, schema)
+  return schema
+}
+
 function bind(ctx: ProjectContext, agent: Agent, tool: OwnTool): ToolDefinition {
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(tool.input, { io: 'input' })
   return {
     name: tool.name,
     description: tool.description,
-    inputSchema,
+    inputSchema: schemaOf(tool),
     async handler(input, extra) {
       const parsed = tool.input.safeParse(input)
       if (!parsed.success) return textResult(`${tool.name}: ${z.prettifyError(parsed.error)}`, true)
@@ -91,6 +101,7 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
       const leave = tools.isHeavy(spec.name) ? await ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => {
         agent.doing = text
+        agent.idle.moved()
         ctx.touch(agent.taskId)
       }
       try {

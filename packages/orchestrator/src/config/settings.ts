@@ -57,6 +57,8 @@ const webAuth = {
   allowedHosts: z.array(text).max(100),
 }
 
+const watching = { otlpEndpoint: address, metrics: z.boolean() }
+
 /**
  * How the layers come together. `override`: the highest layer wins. `tighten`: the same, but a repository can only make it
  * smaller. `named`: the union of the entries, each from the highest layer that has it. `add`: every layer adds to the list.
@@ -228,10 +230,13 @@ export const settings = {
     default: {},
   },
   telemetry: {
-    description: 'Where traces are sent (OTLP over HTTP); nowhere, when left out.',
-    schema: z.strictObject({ otlpEndpoint: address }),
+    description:
+      'Where traces are sent (`otlpEndpoint`, OTLP over HTTP), and whether the daemon counts what happens (`metrics`).',
+    schema: z.strictObject(watching).partial(),
+    entry: (name) => (Object.hasOwn(watching, name) ? watching[name as keyof typeof watching] : undefined),
     layers: daemonOnly,
-    merge: 'override',
+    merge: 'named',
+    default: {},
   },
   selfBootstrap: {
     description: 'Whether this project is Matrix itself.',

@@ -14,5 +14,3 @@ export const DaemonFile = z.object({
   tokenFile: z.string(),
 })
 export type DaemonFile = z.infer<typeof DaemonFile>
-
-export const daemonFileName = 'daemon.json'

@@ -1,5 +1,6 @@
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
-export { DaemonFile, daemonFileName } from './daemon-file.ts'
+export { DaemonFile } from './daemon-file.ts'
+export { daemonFileName } from './daemon-file-name.ts'
 export { DeviceView, PublicJwk } from './device.ts'
 export { Cursor, EventPage, Frame, SessionEvent } from './feed.ts'
 export { loginLabel, loginProofText } from './login.ts'

@@ -3,7 +3,7 @@ import { TaskId } from '../task.ts'
 
 const count = z.number().int().nonnegative()
 
-export const Hunk = z.object({
+const Hunk = z.object({
   oldStart: count,
   oldLines: count,
   newStart: count,

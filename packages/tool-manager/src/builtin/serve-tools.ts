@@ -87,7 +87,7 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function annotate({ side_effect_class }: BuiltinTool) {
+export function annotate({ side_effect_class }: BuiltinTool) {
   const isRead = side_effect_class === 'read'
   return {
     readOnlyHint: isRead,

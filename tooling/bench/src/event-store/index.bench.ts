@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openEventStore, openJsonlEventStore } from '@matrix/event-store'
-import type { DurableEvent } from '@matrix/protocol'
+import { openEventStore } from '@matrix/event-store'
 import type { Benchmark, Figure } from '../figure.ts'
+import { word, writeSessions } from './made-up-sessions.ts'
 
 const sessions = Number(process.env.MATRIX_BENCH_SESSIONS ?? 1000)
 const each = Number(process.env.MATRIX_BENCH_EACH ?? 1000)
-const words = Array.from({ length: 30_000 }, (_, index) => `w${((index * 2654435761) >>> 0).toString(36)}`)
 
 /** What a daemon waits for when it starts over a large data directory, with its index and without; and what a search takes. */
 export const benchmark: Benchmark = {
@@ -16,7 +15,10 @@ export const benchmark: Benchmark = {
   async measure() {
     const folder = mkdtempSync(join(tmpdir(), 'matrix-bench-'))
     try {
-      await writeSessions(join(folder, 'sessions'))
+      await writeSessions(
+        join(folder, 'sessions'),
+        Array.from({ length: sessions }, (_, n) => ({ id: `s${n}`, events: each })),
+      )
       const rebuilding = await timed(() => openEventStore(folder))
       const loop = monitorEventLoopDelay({ resolution: 1 })
       loop.enable()
@@ -84,51 +86,4 @@ async function measureSearches({ index }: Store): Promise<number[]> {
 
 function percentile(values: number[], part: number): number {
   return values.sort((left, right) => left - right)[Math.floor(values.length * part)] ?? Number.NaN
-}
-
-async function writeSessions(folder: string): Promise<void> {
-  const store = await openJsonlEventStore(folder, { durability: 'relaxed' })
-  for (let n = 0; n < sessions; n += 1) {
-    const fence = await store.claim(`s${n}`, 'bench')
-    await store.append(
-      `s${n}`,
-      fence,
-      Array.from({ length: each }, (_, index) => event(n, index)),
-    )
-    await store.release(`s${n}`, fence)
-  }
-  await store.close()
-}
-
-function word(rank: number): string {
-  return words[rank] ?? 'w'
-}
-
-// Few words are common and most are rare, as in any language.
-function text(length: number): string {
-  let result = ''
-  while (result.length < length) result += `${word(Math.floor(30_000 * Math.random() ** 4))} `
-  return result
-}
-
-function event(session: number, n: number): DurableEvent {
-  const stamp = { taskId: `s${session}`, ts: new Date(1_767_225_600_000 + n * 60_000).toISOString() }
-  if (n % 10 === 0)
-    return {
-      type: 'turn_completed',
-      ...stamp,
-      model: `model-${session % 3}`,
-      stopReason: 'tool_use',
-      usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 },
-      costUsd: 0.01,
-    }
-  if (n % 10 < 5)
-    return { type: 'tool_call', ...stamp, callId: `c${n}`, name: 'mcp__mxd__bash', input: { command: text(400) } }
-  return {
-    type: 'tool_result',
-    ...stamp,
-    callId: `c${n - 5}`,
-    content: [{ type: 'text', text: text(1400) }],
-    isError: false,
-  }
 }

@@ -1,0 +1,102 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Frame } from '@matrix/protocol/http'
+import { expect, test, vi } from 'vitest'
+import { openTestOrchestrator } from '../node-orchestrator.testing.ts'
+import { promptText } from '../prompt-text.ts'
+import { nodeWorld } from './node-world.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const patience = { timeout: 60_000, interval: 100 }
+
+test('tasks at the greatest depth are not told to split, closed ones are archived, and room is held back on the disk', async () => {
+  const { orchestrator, mock, send, dataDirectory, projectId, close } = await openTestOrchestrator(
+    { maxDepth: 1, sessionKeep: 0 },
+    { reserveBytes: 1024 * 1024 },
+  )
+  const prompts = new Map<string, string>()
+  orchestrator.subscribe((frame) => {
+    if (frame.kind === 'event' && frame.event.type === 'session_config')
+      prompts.set(frame.taskId, String(frame.event.systemPrompt))
+  })
+  mock.play({
+    match: 'Split this',
+    turns: [
+      { toolCalls: [{ name: 'mcp__mxd__create_task', input: { title: 'Leaf', description: 'Do nothing' } }] },
+      {
+        capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
+        toolCalls: [{ name: 'mcp__mxd__send_message', input: { taskId: '{{id}}', content: 'Go' } }],
+      },
+      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
+      { toolCalls: [{ name: 'mcp__mxd__close_task', input: { taskId: '{{id}}' } }] },
+      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Done.' } }] },
+    ],
+  })
+  mock.play({
+    match: '# Leaf',
+    turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Nothing.' } }] }],
+  })
+  await send('Split this')
+  const list = () => orchestrator.listTasks({ params: { projectId }, query: {}, body: undefined })
+  await vi.waitFor(
+    async () => expect((await list()).map(({ status }) => status)).toEqual(['passed', 'closed']),
+    patience,
+  )
+
+  const [root, leaf] = await list()
+  expect(prompts.get(root?.id ?? '')).toContain(promptText.orchestration)
+  expect(prompts.get(leaf?.id ?? '')).not.toContain(promptText.orchestration)
+  const folder = join(dataDirectory, 'projects', projectId)
+  await vi.waitFor(async () => {
+    expect(await readdir(join(folder, 'archive'))).toEqual([expect.stringContaining(leaf?.id ?? '')])
+    expect(await readdir(join(folder, 'sessions'))).toEqual([`${root?.id}.jsonl`])
+    expect((await stat(join(folder, 'reserve'))).size).toBe(1024 * 1024)
+  }, patience)
+  await close()
+})
+
+test('an agent whose model says nothing for ten minutes waits for a person until it speaks', async () => {
+  const real = nodeWorld()
+  const long = new Set<() => void>()
+  let ahead = 0
+  const clock = {
+    now: () => real.clock.now() + ahead,
+    after(ms: number, callback: () => void) {
+      if (ms !== 600_000) return real.clock.after(ms, callback)
+      long.add(callback)
+      return () => long.delete(callback)
+    },
+  }
+  const { orchestrator, mock, send, rootId, close } = await openTestOrchestrator({}, { world: { ...real, clock } })
+  const frames: Frame[] = []
+  orchestrator.subscribe((frame) => frames.push(frame))
+  mock.play({ match: 'Think', turns: [{ delayMs: 4_000, text: 'Thought.' }] })
+  await send('Think')
+  await vi.waitFor(() => expect([mock.requests.length, long.size]).toEqual([1, 1]), patience)
+  ahead = 600_000
+  for (const callback of long) callback()
+
+  const id = `idle:${rootId}`
+  expect(frames).toContainEqual({
+    kind: 'attention',
+    attention: expect.objectContaining({
+      id,
+      kind: 'failure',
+      text: expect.stringContaining('nothing for 10 minutes'),
+    }),
+  })
+  const speaks = (frame: Frame) => frame.kind === 'attention_over' && frame.id === id
+  const answered = (frame: Frame) => frame.kind === 'event' && frame.event.type === 'turn_completed'
+  await vi.waitFor(() => expect(frames.some(answered)).toBe(true), patience)
+  expect(frames.findIndex(speaks)).toBeGreaterThan(0)
+  expect(frames.findIndex(speaks)).toBeLessThan(frames.findIndex(answered))
+  await close()
+})
+
+test('the model of root agents is told by name where none is set', async () => {
+  const { orchestrator, close } = await openTestOrchestrator({ authGroups: { work: { openaiApiKey: 'sk-o' } } })
+
+  expect(orchestrator.provider()).toEqual({ kind: 'configured', model: 'gpt-5.4' })
+  await close()
+})

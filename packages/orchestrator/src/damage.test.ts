@@ -1,0 +1,71 @@
+import { loopTools } from '@matrix/protocol'
+import { expect, test } from 'vitest'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
+
+const waits: Script = () => ({ calls: [{ name: loopTools.yield }] })
+
+test('a damaged session blocks its own task and names the line; the others go on', async () => {
+  const { office, taskId } = await officeWithPart()
+  office.machine.damage(taskId, (text) =>
+    text
+      .split('\n')
+      .map((line, index) => (index === 3 ? line.replace('"type"', '"tyqe"') : line))
+      .join('\n'),
+  )
+  const { problems } = await office.restart()
+  await office.settle()
+
+  expect(problems.join()).toContain(`${taskId}.jsonl:4`)
+  expect(await office.task(taskId)).toMatchObject({ activity: 'blocked', problem: { code: 'SESSION_CORRUPT' } })
+  await expect(office.say('Hello?', { taskId })).rejects.toMatchObject({ code: 'SESSION_CORRUPT' })
+  const calls = office.machine.modelCalls()
+  await office.say('And you?')
+  await office.settle()
+  expect(office.machine.modelCalls()).toBe(calls + 1)
+})
+
+test('a line torn by a power cut is cut off, and the message after it is kept', async () => {
+  const { office } = await officeWithPart()
+  office.machine.damage(office.rootId, (text) => `${text}{"seq":99,"event":{"type":"mess`)
+  const { problems } = await office.restart()
+  await office.say('Still there?')
+  await office.settle()
+
+  expect(problems).toEqual([])
+  expect(office.machine.requests.at(-1)?.text).toContain('Still there?')
+})
+
+for (const [how, content] of [
+  ['truncated', '{"version":1,"seq":2,"tasks":[\n{"id":"01'],
+  ['missing', undefined],
+] as const)
+  test(`a tree that is ${how} is rebuilt from the sessions, and that is said`, async () => {
+    const { office, taskId } = await officeWithPart()
+    await office.machine.writeTree(content)
+    const { problems } = await office.restart()
+    await office.settle()
+
+    expect(problems.join()).toContain('2 tasks were rebuilt from their sessions')
+    expect(await office.task(taskId)).toMatchObject({ title: 'Part', status: 'in_progress', parentId: office.rootId })
+    await office.say('Hello again', { taskId })
+    await office.settle()
+    expect(office.machine.requests.some(({ text }) => text.includes('Hello again'))).toBe(true)
+  })
+
+for (const taskId of ['../../etc/passwd', 'a\0b', '--help', '__proto__', 'constructor', 'toString', ''])
+  test(`a task cannot be called ${JSON.stringify(taskId)}`, async () => {
+    const office = await openOffice({ shop: waits })
+
+    await expect(office.task(taskId)).rejects.toMatchObject({ code: 'TASK_ID_MALFORMED' })
+    await expect(office.say('Hello', { taskId })).rejects.toMatchObject({ code: 'TASK_ID_MALFORMED' })
+    expect(office.machine.disk.names().filter((name) => name.endsWith('.jsonl'))).toEqual([])
+  })
+
+async function officeWithPart(): Promise<{ office: Office; taskId: string }> {
+  const office = await openOffice({ shop: waits, Part: waits })
+  await office.say('Hello')
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.settle()
+  return { office, taskId }
+}

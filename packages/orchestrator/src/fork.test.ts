@@ -1,0 +1,70 @@
+import { loopTools, orchestratorTools } from '@matrix/protocol'
+import { expect, test } from 'vitest'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
+
+const wait = { calls: [{ name: loopTools.yield }] }
+const finish = { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }
+
+test('a fork of oneself begins with what is known there, and its own words follow', async () => {
+  const forks: Script = ({ calls }) =>
+    calls.length === 0
+      ? {
+          calls: [
+            {
+              name: orchestratorTools.forkTaskContext,
+              input: { sourceTaskId: office.rootId, targetTaskId: taskId },
+            },
+          ],
+        }
+      : calls.length === 1
+        ? { calls: [{ name: orchestratorTools.sendMessage, input: { taskId, content: 'Now you.' } }] }
+        : wait
+  const office: Office = await openOffice({ shop: forks })
+  const taskId = await office.create('Part')
+  await office.say('The secret is 42.')
+  await office.settle()
+
+  const request = office.machine.requests.find(({ sessionId }) => sessionId === taskId)?.text
+  expect(request).toContain('The secret is 42.')
+  expect(request).toContain('Now you.')
+  expect((await office.task(taskId)).costUsd).toBeLessThan((await office.task()).costUsd * 2)
+})
+
+test('knowledge is handed on from a closed task to its sibling, and from there to another', async () => {
+  const office = await openOffice({ shop: () => wait, First: () => finish })
+  const first = await office.create('First')
+  const second = await office.create('Second')
+  const third = await office.create('Third')
+  await office.say('The secret is 42.', { taskId: first })
+  await office.settle()
+  await office.orchestrator().closeTask({
+    params: { projectId: office.projectId, taskId: first },
+    query: {},
+    body: undefined,
+  })
+  await fork(office, first, second)
+  await office.say('And 43.', { taskId: second })
+  await office.settle()
+  await fork(office, second, third)
+  await office.restart()
+  await office.say('What are they?', { taskId: third })
+  await office.settle()
+
+  const request = office.machine.requests.findLast(({ sessionId }) => sessionId === third)?.text
+  for (const words of ['The secret is 42.', 'And 43.', 'What are they?']) expect(request).toContain(words)
+})
+
+test('a task that has begun takes no fork, and none is a fork of itself', async () => {
+  const office = await openOffice({ shop: () => wait, Part: () => finish })
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.settle()
+
+  await expect(fork(office, office.rootId, taskId)).rejects.toMatchObject({ code: 'SESSION_EXISTS' })
+  await expect(fork(office, taskId, taskId)).rejects.toMatchObject({ code: 'TASK_INVALID' })
+})
+
+function fork(office: Office, taskId: string, targetTaskId: string) {
+  const params = { projectId: office.projectId, taskId }
+  return office.orchestrator().forkTask({ params, query: {}, body: { targetTaskId } })
+}

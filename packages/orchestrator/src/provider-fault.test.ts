@@ -1,0 +1,48 @@
+import { loopTools } from '@matrix/protocol'
+import { expect, test } from 'vitest'
+import { openOffice } from './simulation/office.testing.ts'
+
+const finish = { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }
+
+test('a provider that is down parks the agent with the reason, nothing is lost, and a message lets it go on', async () => {
+  let isDown = true
+  const office = await openOffice({
+    shop() {
+      if (isDown) throw Object.assign(new Error('529 overloaded'), { status: 529 })
+      return finish
+    },
+  })
+  await office.say('Do it')
+  await office.settle()
+  expect(await office.task()).toMatchObject({ activity: 'blocked', status: 'in_progress' })
+  const calls = office.machine.modelCalls()
+  await office.restart()
+  await office.settle()
+  expect(office.machine.modelCalls()).toBe(calls)
+  expect(await office.task()).toMatchObject({ activity: 'blocked' })
+
+  isDown = false
+  await office.say('Try again')
+  await office.settle()
+  expect(await office.task()).toMatchObject({ status: 'passed', problem: null })
+  expect(office.machine.requests.at(-1)?.text).toContain('Do it')
+})
+
+test('a persistent task that was closed runs again with the next message', async () => {
+  const office = await openOffice({ shop: () => ({ calls: [{ name: loopTools.yield }] }), Daily: () => finish })
+  const body = { title: 'Daily', description: '', persistent: 'continue' as const }
+  const params = { projectId: office.projectId }
+  const { id: taskId } = await office.orchestrator().createTask({ params, query: {}, body })
+  for (const round of ['first', 'second']) {
+    await office.say(`The ${round} time`, { taskId })
+    await office.settle()
+    expect(await office.task(taskId)).toMatchObject({ status: 'passed' })
+    const closed = await office.orchestrator().closeTask({ params: { ...params, taskId }, query: {}, body: undefined })
+    expect(closed).toMatchObject({ status: 'pending' })
+    await office.restart()
+  }
+
+  const request = office.machine.requests.findLast(({ sessionId }) => sessionId === taskId)?.text
+  expect(request).toContain('The first time')
+  expect(request).toContain('The second time')
+})

@@ -1,0 +1,86 @@
+import { loopTools } from '@matrix/protocol'
+import { expect, test } from 'vitest'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
+
+const wait = { calls: [{ name: loopTools.yield }] }
+const bash = (command: string) => ({ calls: [{ name: 'mcp__mxd__bash', input: { command } }] })
+const hangs: Script = ({ calls }) => (calls.length === 0 ? bash('hang') : wait)
+
+test('stopping a task cuts the calls in flight of everything below it, and all stay in progress', async () => {
+  const { office, taskId } = await officeWithPart()
+  const { stopped } = await stop(office)
+  await office.settle()
+
+  expect(stopped.toSorted()).toEqual([office.rootId, taskId].toSorted())
+  expect(await office.task(taskId)).toMatchObject({ status: 'in_progress', activity: 'stopped' })
+  expect(await office.task()).toMatchObject({ status: 'in_progress', activity: 'stopped' })
+  expect(office.machine.outside.effects).toEqual([])
+})
+
+test('what was stopped stays stopped over a restart, until somebody lets it go on', async () => {
+  const { office, taskId } = await officeWithPart()
+  await stop(office)
+  const calls = office.machine.modelCalls()
+  await office.restart('power')
+  await office.settle()
+  expect(office.machine.modelCalls()).toBe(calls)
+  expect(await office.task(taskId)).toMatchObject({ status: 'in_progress', activity: 'stopped' })
+
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator().resumeAgent({ params, query: {}, body: undefined })
+  await office.settle()
+  expect(await office.task(taskId)).toMatchObject({ status: 'in_progress', activity: 'waiting' })
+  expect((await office.results(taskId))[0]).toContain('was interrupted before its result')
+})
+
+test('a message lets a stopped task go on, and only that one', async () => {
+  const { office, taskId } = await officeWithPart()
+  await stop(office)
+  await office.say('Go on', { taskId })
+  await office.settle()
+
+  expect(await office.task(taskId)).toMatchObject({ activity: 'waiting' })
+  expect(await office.task()).toMatchObject({ activity: 'stopped' })
+})
+
+test('after a restart those who wait make no model call, and whoever was at work goes on', async () => {
+  const { office, taskId } = await officeWithPart()
+  const before = office.machine.modelCalls()
+  const resumed = await office.restart()
+  await office.settle()
+
+  expect(resumed).toMatchObject({ waiting: 1, continued: 1, problems: [] })
+  expect(office.machine.requests.slice(before).map(({ sessionId }) => sessionId)).toEqual([taskId])
+  expect((await office.results(taskId))[0]).toContain('was interrupted before its result')
+  expect(office.machine.violations).toEqual([])
+})
+
+test('fifty parked agents make no model call after a restart', async () => {
+  const names = Array.from({ length: 50 }, (_, index) => `Part${index}`)
+  const office = await openOffice({ shop: () => wait, ...Object.fromEntries(names.map((name) => [name, () => wait])) })
+  await office.say('Hello')
+  for (const name of names) await office.say('Wait', { taskId: await office.create(name) })
+  await office.settle()
+  const calls = office.machine.modelCalls()
+  const resumed = await office.restart()
+  await office.settle()
+
+  expect(resumed.waiting).toBe(51)
+  expect(office.machine.modelCalls()).toBe(calls)
+  expect(office.orchestrator().agents()).toEqual({ live: 51, working: 0 })
+})
+
+async function officeWithPart(): Promise<{ office: Office; taskId: string }> {
+  const office = await openOffice({ shop: () => wait, Part: hangs })
+  await office.say('Hello')
+  await office.settle()
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.settle()
+  return { office, taskId }
+}
+
+function stop(office: Office) {
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  return office.orchestrator().stopAgent({ params, query: {}, body: undefined })
+}
