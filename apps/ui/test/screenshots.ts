@@ -33,7 +33,7 @@ try {
 
   await goTo('tree')
   await page.keyboard.press('Control+k')
-  await page.keyboard.type('dis')
+  await page.getByRole('combobox').fill('dis')
   await take('palette')
 
   await page.emulateMedia({ colorScheme: 'dark' })

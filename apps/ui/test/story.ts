@@ -10,6 +10,8 @@ export const goal =
 /** What stands in the repository before anybody works on it. */
 export const shopFiles = {
   'package.json': '{ "name": "shop", "type": "module", "scripts": { "test": "node --test" } }\n',
+  'watch.js': `setInterval(() => console.log(new Date().toISOString(), 'watching src'), 1000)
+`,
   'src/price.js': `/** What a line costs, in cents. */
 export function priceOf({ cents, count = 1 }) {
   return cents * count
@@ -222,6 +224,10 @@ const currency: Conversation = {
   name: 'currency',
   match: 'Prices are shown with a sign',
   turns: [
+    {
+      text: 'I watch the sources while I work.',
+      toolCalls: [call(builtinTools.bash, { command: 'node watch.js', background: true })],
+    },
     {
       text: 'Nothing here says which currency the shop uses.',
       toolCalls: [call(loopTools.clarify, { question: 'Which sign goes with a price?', options: ['€', '$', '£'] })],

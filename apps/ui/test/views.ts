@@ -49,7 +49,7 @@ export const views: View[] = [
     path: inProject('/processes'),
     ready: (page) =>
       page
-        .getByText(/process|background/i)
+        .getByText(/node watch.js|background/)
         .first()
         .waitFor(),
   },

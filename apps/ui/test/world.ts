@@ -100,7 +100,7 @@ async function lockAgent(file: string): Promise<void> {
   lock.policy = {
     tools: ['*'],
     allowedTools: ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search'],
-    toolsSettings: { bash: { allowedCommands: ['node --test'] } },
+    toolsSettings: { bash: { allowedCommands: ['node --test', 'node watch.js'] } },
     resources: [],
     hooks: {},
   }

@@ -18,3 +18,7 @@ test('every word that was typed has to be found', () => {
 test('nothing typed matches everything', () => {
   expect(matchScore('anything', '  ')).toBeDefined()
 })
+
+test('the scattered letters of a short word are no match', () => {
+  expect(matchScore('Devices sign in', 'dis')).toBeUndefined()
+})

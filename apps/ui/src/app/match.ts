@@ -17,7 +17,8 @@ function scoreWord(haystack: string, word: string): number | undefined {
   const at = haystack.indexOf(word)
   if (at === 0) return 4
   if (at > 0) return /[\s/_.-]/.test(haystack[at - 1] ?? '') || haystack.includes(` ${word}`) ? 3 : 2
-  return isSubsequence(haystack, word) ? 0.5 : undefined
+  // The letters of a short word follow one another almost anywhere.
+  return word.length > 3 && isSubsequence(haystack, word) ? 0.5 : undefined
 }
 
 function isSubsequence(haystack: string, word: string): boolean {

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { showKeys } from '../app/key-help.tsx'
 import { usePreferences } from '../app/preferences.ts'
 import { useProjects } from '../live/live.ts'
 import { Button, Key } from '../parts/button.tsx'
@@ -31,7 +32,8 @@ export function WelcomePage() {
           Agents work in worktrees of their own. Nothing reaches your branch until you merge it on the review page.
         </Words>
         <Words title="Everything is one key away">
-          <Key>Ctrl K</Key> reaches every command, every task and everything ever said; <Key>?</Key> lists all keys.
+          <Key>{showKeys('mod+k')}</Key> reaches every command, every task and everything ever said; <Key>?</Key> lists
+          all keys.
         </Words>
         <div className="flex gap-2">
           <Link

@@ -93,10 +93,16 @@ function CallInput({ input }: { input: unknown }) {
   const { program, rest } = splitInput(input)
   return (
     <>
-      {program === undefined ? null : <CodeBlock code={program} language="bash" />}
-      {rest === undefined ? null : <CodeBlock code={JSON.stringify(rest, null, 2)} language="json" />}
+      {program === undefined ? null : <CodeBlock code={program} language="bash" isWrapped />}
+      {rest === undefined ? null : <CodeBlock code={showRest(rest)} language="json" isWrapped />}
     </>
   )
+}
+
+/** Little fits on one line. */
+function showRest(rest: unknown): string {
+  const line = JSON.stringify(rest)
+  return line.length < 80 ? line : JSON.stringify(rest, null, 2)
 }
 
 const soonMs = 86_400_000

@@ -24,7 +24,10 @@ export function BudgetAnswer({ item }: { item: Attention }) {
 
   return (
     <div className="flex flex-col gap-3">
-      <p>{item.text}</p>
+      <p>
+        {formatUsd(task?.costUsd ?? 0)} of {formatUsd(task?.budgetUsd ?? 0)} is spent. The agent stopped before its next
+        call; what it has done is kept.
+      </p>
       <form
         className="flex flex-wrap items-center gap-2"
         onSubmit={(event) => {

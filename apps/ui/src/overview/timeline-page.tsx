@@ -70,7 +70,7 @@ function useWorkedTasks(projectId: string): TaskView[] {
 
 /** When the first task was made; never so short a time that a single turn fills it. */
 function beginning(tasks: readonly TaskView[], now: number): number {
-  return Math.min(now - 120_000, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
+  return Math.min(now - 60_000, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
 }
 
 function Rows({ rows, range }: { rows: readonly TaskView[]; range: Range }) {

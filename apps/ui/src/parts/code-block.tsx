@@ -1,15 +1,23 @@
 import { useEffect, useState } from 'react'
+import { classes } from './classes.ts'
 import { Copy } from './copy.tsx'
 
 type Token = { content: string; color?: string | undefined; dark?: string | undefined }
-type CodeBlockProps = { code: string; language?: string | undefined; maxHeight?: number }
+type CodeBlockProps = {
+  code: string
+  language?: string | undefined
+  maxHeight?: number
+  /** Long lines go on below instead of out of sight, for what somebody has to read to its end. */
+  isWrapped?: boolean
+}
 
 // Beyond this, colours cost more than they tell.
 const longestColoured = 60_000
 
 /** Code as text, coloured once the highlighter has arrived. */
-export function CodeBlock({ code, language, maxHeight = 480 }: CodeBlockProps) {
+export function CodeBlock({ code, language, maxHeight = 480, isWrapped = false }: CodeBlockProps) {
   const lines = useColours(code, language)
+  const look = classes('overflow-auto p-3 font-mono text-sm', isWrapped && 'whitespace-pre-wrap break-words')
 
   return (
     <div className="group relative my-2 overflow-hidden rounded-md border bg-sunken">
@@ -19,7 +27,7 @@ export function CodeBlock({ code, language, maxHeight = 480 }: CodeBlockProps) {
         className="absolute top-1 right-1 bg-sunken opacity-0 focus-visible:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100"
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0} className="overflow-auto p-3 font-mono text-sm" style={{ maxHeight }}>
+      <pre tabIndex={0} className={look} style={{ maxHeight }}>
         <code>{lines ? lines.map(colouredLine) : code}</code>
       </pre>
     </div>

@@ -161,6 +161,7 @@ const typeWords: Record<string, string> = {
   clarification_requested: 'question',
   clarification_answered: 'answer',
   error: 'error',
+  orchestration_completed: 'end',
 }
 
 function HitCard({ hit }: { hit: Hit }) {
@@ -179,7 +180,7 @@ function HitCard({ hit }: { hit: Hit }) {
         <span className="truncate font-medium text-ink-2">{title ?? 'A task that was removed'}</span>
         <span className="truncate">{project}</span>
         <span className="ml-auto flex shrink-0 items-center gap-2">
-          <Badge>{typeWords[hit.type] ?? hit.type}</Badge>
+          <Badge>{typeWords[hit.type] ?? hit.type.replaceAll('_', ' ')}</Badge>
           <Age at={hit.ts} />
         </span>
       </span>

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { parseValue, showValue } from './config-value.ts'
 
 test('of a secret nobody learns more than that there is one', () => {
-  expect(showValue({ value: 'hunter2', isSecret: true })).toBe('set')
-  expect(showValue({ value: null, isSecret: true })).toBe('not set')
+  expect(showValue({ value: null, isSecret: true, origin: 'global' })).toBe('set')
+  expect(showValue({ value: null, isSecret: true, origin: 'default' })).toBe('not set')
 })
 
 test('text is shown as it is, everything else as JSON', () => {
-  expect(showValue({ value: 'main', isSecret: false })).toBe('main')
-  expect(showValue({ value: ['a'], isSecret: false })).toBe('["a"]')
+  expect(showValue({ value: 'main', isSecret: false, origin: 'repo' })).toBe('main')
+  expect(showValue({ value: ['a'], isSecret: false, origin: 'repo' })).toBe('["a"]')
 })
 
 test('what is typed becomes a value of the kind that was there', () => {

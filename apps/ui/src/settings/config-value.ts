@@ -1,8 +1,9 @@
 import type { ConfigEntry } from '@matrix/protocol/http'
 
 /** A value as it is shown. Of a secret nobody learns more than that there is one. */
-export function showValue({ value, isSecret }: Pick<ConfigEntry, 'value' | 'isSecret'>): string {
-  if (isSecret) return value === null || value === undefined || value === false ? 'not set' : 'set'
+export function showValue({ value, isSecret, origin }: Pick<ConfigEntry, 'value' | 'isSecret' | 'origin'>): string {
+  // The value of a secret never comes here; that it comes from somewhere tells that there is one.
+  if (isSecret) return origin === 'default' ? 'not set' : 'set'
   if (value === null || value === undefined) return 'not set'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

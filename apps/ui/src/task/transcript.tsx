@@ -1,7 +1,7 @@
 import type { TaskView } from '@matrix/protocol/http'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Session } from '../live/session.ts'
 import { Button } from '../parts/button.tsx'
 import { formatCount } from '../parts/formats.ts'
@@ -49,8 +49,8 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     getScrollElement: () => scroller.current,
     getItemKey: useCallback((index: number) => shown[index]?.key ?? index, [shown]),
     estimateSize: (index) => estimate(shown[index], gapHeights.current),
-    // Beyond the end of any conversation: it opens with its newest words in sight.
-    initialOffset: seq === undefined ? 1e9 : 0,
+    // Beyond the end of any conversation, so that it opens with its newest words in sight; or about where the event is.
+    initialOffset: seq === undefined ? 1e9 : (seq - 1) * eventHeight,
     anchorTo: 'end',
     overscan: 8,
     paddingStart: 16,
@@ -58,11 +58,20 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     directDomUpdates: true,
     directDomUpdatesMode: 'position',
   })
+  const { containerRef } = virtualizer
+  const container = useCallback(
+    (node: HTMLDivElement | null) => {
+      content.current = node
+      containerRef(node)
+    },
+    [containerRef],
+  )
   const end = useStickToEnd(scroller, content, seq === undefined)
   const items = virtualizer.getVirtualItems()
-  const first = shown[items[0]?.index ?? 0]
-  const last = shown[items.at(-1)?.index ?? 0]
-  const firstPage = items.length > 0 && first ? pageOf(first, view) : undefined
+  // Only what is in sight: beyond it may be pages of hundreds of events each.
+  const first = shown[virtualizer.range?.startIndex ?? 0]
+  const last = shown[virtualizer.range?.endIndex ?? 0]
+  const firstPage = virtualizer.range && first ? pageOf(first, view) : undefined
   const lastPage = last ? pageOf(last, view) : 0
 
   useEffect(() => {
@@ -83,13 +92,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
         aria-live="off"
         className="h-full overflow-y-auto overflow-x-hidden overscroll-contain [overflow-anchor:none]"
       >
-        <div
-          ref={(node) => {
-            content.current = node
-            virtualizer.containerRef(node)
-          }}
-          className="relative mx-auto w-full max-w-4xl"
-        >
+        <div ref={container} className="relative mx-auto w-full max-w-4xl">
           {items.map(({ index, key }) => {
             const item = shown[index]
             return item ? (
@@ -99,7 +102,15 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
                 ref={virtualizer.measureElement}
                 className="absolute left-0 w-full px-4"
               >
-                <ShownItem item={item} session={session} task={task} isMarked={item.key === marked} onEdit={onEdit} />
+                {item.kind === 'gap' ? (
+                  <Gap
+                    item={item}
+                    height={estimate(item, gapHeights.current)}
+                    onRetry={() => void pages.retry(item.page)}
+                  />
+                ) : (
+                  <ShownItem item={item} session={session} task={task} isMarked={item.key === marked} onEdit={onEdit} />
+                )}
               </div>
             ) : null
           })}
@@ -111,7 +122,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
 }
 
 type ShownItemProps = {
-  item: Shown
+  item: Exclude<Shown, { kind: 'gap' }>
   session: Session
   task: TaskView
   isMarked: boolean
@@ -131,19 +142,21 @@ function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
         isMarked={isMarked}
       />
     )
-  if (item.kind === 'gap') return <Gap item={item} onRetry={() => void session.pages.retry(item.page)} />
   if (item.kind === 'pending') return <PendingMessage message={item.message} session={session} onEdit={onEdit} />
   return <StreamingText text={session.streaming} note={session.note} doing={task.doing} />
 }
 
-const Gap = memo(function Gap({ item, onRetry }: { item: Extract<Item, { kind: 'gap' }>; onRetry: () => void }) {
+type GapProps = { item: Extract<Item, { kind: 'gap' }>; height: number; onRetry: () => void }
+
+/** As high as what it stands for was or may be, so that nothing moves when that comes back. */
+function Gap({ item, height, onRetry }: GapProps) {
   if (item.error) return <ErrorState error={new Error(item.error)} onRetry={onRetry} />
   return (
-    <div className="flex items-center justify-center text-ink-3 text-sm" style={{ height: item.events * eventHeight }}>
+    <div className="flex items-center justify-center text-ink-3 text-sm" style={{ height }}>
       {formatCount(item.events)} events…
     </div>
   )
-})
+}
 
 function useShown(session: Session, task: TaskView): readonly Shown[] {
   const { view, pending } = session
