@@ -4,6 +4,8 @@ import type { Attention } from '@matrix/protocol/http'
 export type AttentionList = {
   list(): Attention[]
   find(id: string): Attention | undefined
+  /** Why a task waits for a person, each reason once. */
+  kindsOf(taskId: string): Attention['kind'][]
   add(attention: Attention): void
   remove(id: string): boolean
   /** Removes what waits because of a task; of one kind only, if given. */
@@ -27,6 +29,11 @@ export function createAttentionList(listener: {
   return {
     list: () => [...waiting.values()].toSorted((a, b) => (a.since < b.since ? -1 : 1)),
     find: (id) => waiting.get(id),
+    kindsOf(taskId) {
+      const kinds = new Set<Attention['kind']>()
+      for (const attention of waiting.values()) if (attention.taskId === taskId) kinds.add(attention.kind)
+      return [...kinds]
+    },
     add(attention) {
       waiting.set(attention.id, attention)
       listener.onAdded(attention)

@@ -21,7 +21,7 @@ export function viewTask(ctx: ProjectContext, task: TaskNode): TaskView {
     pendingMessages: fact.pending.size,
     lastSeq: fact.lastSeq,
     lastAt: fact.lastAt ?? null,
-    needs: [...new Set(ctx.attention.list().flatMap(({ taskId, kind }) => (taskId === task.id ? [kind] : [])))],
+    needs: ctx.attention.kindsOf(task.id),
   }
 }
 

@@ -39,6 +39,9 @@ export type NodeOrchestratorOptions = {
   log?(entry: { level: 'info' | 'warn' | 'error'; message: string } & Record<string, unknown>): void
 }
 
+/** Nobody sees a task change more often than this, however much its agents do. */
+const frameMs = 50
+
 /** Where Matrix keeps what is the user's and not a repository's. */
 export function defaultDataDirectory(): string {
   return resolve(process.env.MXD_DATA_DIR ?? join(homedir(), '.mxd'))
@@ -155,7 +158,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     },
     sandbox: () => ({ isActive: sandbox.isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason }),
     isDemo: (project) => mock?.isDemo(project) ?? false,
-    later: (work) => void setImmediate(work),
+    later: (work) => void setTimeout(work, frameMs),
     async close() {
       await pool.close()
       adapters.close()

@@ -47,7 +47,7 @@ export const benchmark: Benchmark = {
       await sleep(watchedMs)
       const usage = await daemon.use()
       const heard = await answerOf<Heard>(listeners, { report: true })
-      await daemon.end('SIGKILL')
+      await daemon.end('SIGTERM')
       const bareMs = await measureBare(home, listeners, watch, heard.frames)
       return figuresOf(usage, heard, bareMs)
     } finally {
