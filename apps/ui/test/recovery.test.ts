@@ -38,7 +38,9 @@ describeInBrowser('a daemon that is killed', () => {
   test('comes back, and the page goes on by itself: no reload, nothing missing, nothing twice', async () => {
     await stage.startDaemon()
     await page.getByText('Live', { exact: true }).waitFor()
-    const question = (await stage.client.listAttention()).find(({ kind }) => kind === 'question')
+    const findQuestion = async () => (await stage.client.listAttention()).find(({ kind }) => kind === 'question')
+    await expect.poll(findQuestion).toBeDefined()
+    const question = await findQuestion()
     await stage.client.answerQuestion({
       projectId: stage.projectId,
       questionId: question?.id ?? '',

@@ -225,10 +225,6 @@ const currency: Conversation = {
   match: 'Prices are shown with a sign',
   turns: [
     {
-      text: 'I watch the sources while I work.',
-      toolCalls: [call(builtinTools.bash, { command: 'node watch.js', background: true })],
-    },
-    {
       text: 'Nothing here says which currency the shop uses.',
       toolCalls: [call(loopTools.clarify, { question: 'Which sign goes with a price?', options: ['€', '$', '£'] })],
     },
@@ -254,6 +250,10 @@ const stock: Conversation = {
   name: 'stock',
   match: 'read from the supplier',
   turns: [
+    {
+      text: 'I watch the sources while I work.',
+      toolCalls: [call(builtinTools.bash, { command: 'node watch.js', background: true })],
+    },
     {
       text: 'Their list is on the network. I fetch it once to see its form.',
       toolCalls: [
