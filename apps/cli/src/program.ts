@@ -29,7 +29,7 @@ const overview = `
 Examples:
   $ matrix daemon start && matrix init
   $ matrix send root "Make the tests pass on Windows" && matrix tree --watch
-  $ matrix diff root && matrix merge root
+  $ matrix diff root && matrix merge root --update-checkout
   $ matrix verify agents/default.json
   $ matrix lock .mcp.json --out agents/mine.lock.json
   $ matrix call read_text_file -m agents/default.json --args '{"path": "README.md"}'

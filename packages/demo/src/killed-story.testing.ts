@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, readl
 import { copyFile, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type MockProvider, openMockProvider, type Playbook } from '@matrix/mock-provider'
 import type { DurableEvent, TaskNode } from '@matrix/protocol'
 import { build } from 'esbuild'

@@ -4,8 +4,8 @@ import type { MessageQueue } from '@matrix/provider-loop'
 import type { IdleWatch } from './idle-watch.ts'
 import type { AgentTools } from './tool-host.ts'
 
-/** Why an agent was interrupted: `user` keeps it stopped, the others let it go on by itself. */
-export type StopReason = 'user' | 'shutdown' | 'reset'
+/** Why an agent was interrupted: `user` keeps it stopped, the others let it go on by itself; `refresh` with other settings. */
+export type StopReason = 'user' | 'shutdown' | 'reset' | 'refresh'
 
 /** An agent while it lives. Everything here can be lost: what counts is in its session. */
 export type Agent = {

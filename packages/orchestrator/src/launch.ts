@@ -75,7 +75,13 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     leave(ctx, agent)
   }
   // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
-  if (isFinished && !agent.stopReason && agent.queue.size > 0 && !ctx.isClosing) launchAgent(ctx, agent.taskId)
+  const isUnheard =
+    agent.stopReason === 'refresh' ? hasUnread(ctx, agent.taskId) : !agent.stopReason && agent.queue.size > 0
+  if (isFinished && isUnheard && !ctx.isClosing) launchAgent(ctx, agent.taskId)
+}
+
+function hasUnread(ctx: ProjectContext, taskId: string): boolean {
+  return ctx.facts.of(taskId).pending.size > 0
 }
 
 function leave(ctx: ProjectContext, agent: Agent): void {

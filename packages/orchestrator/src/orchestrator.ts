@@ -14,6 +14,7 @@ import type { Prompts, Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
+import { refreshAgents } from './stop.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
@@ -34,7 +35,7 @@ export type OrchestratorPorts = {
   treeOptions(project: Registered): TreeOptions
   toolsOf(project: Registered): ToolHost
   promptsOf(project: Registered): Prompts
-  routes(settings: Settings, role: Role): Promise<Route[]> | Route[]
+  routes(settings: Settings, role: Role, project: Registered): Promise<Route[]> | Route[]
   provider(settings: Settings): { kind: 'mock' | 'configured' | 'missing'; model: string | null }
   sandbox(): { isActive: boolean; reason: string | null }
   isDemo(project: Registered): boolean
@@ -80,7 +81,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       modelCalls,
       heavyTools,
       settings: current,
-      routes: async (role) => ports.routes(await current(), role),
+      routes: async (role) => ports.routes(await current(), role, registered),
       emit,
       later: ports.later,
     }
@@ -219,6 +220,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     modelCalls.setLimit(next.maxConcurrentModelCalls)
     heavyTools.setLimit(next.maxConcurrentHeavyTools)
     provider = ports.provider(next)
+    for (const ctx of chosen(projectId)) await refreshAgents(ctx)
     emit({ kind: 'config', projectId: projectId ?? null })
     return config.view(projectFor(projectId))
   }

@@ -23,3 +23,14 @@ export async function resumeAgents(ctx: ProjectContext, taskId: string): Promise
   for (const { id } of tasks) launchAgent(ctx, id)
   return tasks.map(({ id }) => id)
 }
+
+/** Puts agents that only wait to sleep, so that they wake with the settings and keys that hold by then. */
+export async function refreshAgents(ctx: ProjectContext): Promise<void> {
+  const idle = [...ctx.agents.values()].filter(({ activity }) => activity === 'waiting' || activity === 'blocked')
+  await Promise.all(
+    idle.map((agent) => {
+      if (agent.problem) ctx.halted.set(agent.taskId, { kind: 'blocked', problem: agent.problem })
+      return interruptAgent(agent, 'refresh')
+    }),
+  )
+}

@@ -81,7 +81,7 @@ export const errors = {
   BRANCH_CHECKED_OUT: { status: 409, hint: 'Switch that checkout to another branch, or merge there yourself.' },
   SETUP_HOOK_MISSING: {
     status: 409,
-    hint: 'Review .mxd/hooks/setup_worktree.sh.example, save it as setup_worktree.sh and make it executable.',
+    hint: 'Run matrix init for an example, review it, save it as setup_worktree.sh and make it executable.',
   },
   SETUP_HOOK_FAILED: { status: 500, hint: 'Run the hook by hand in a fresh worktree, correct it and try again.' },
   WORKTREE_UNKNOWN: { status: 404, hint: 'List the worktrees and use the id of one of them.' },

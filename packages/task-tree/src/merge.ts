@@ -249,7 +249,7 @@ function checkedOut({ branch, baseBranch }: MergeOptions, checkouts: string[]): 
     'BRANCH_CHECKED_OUT',
     `${baseBranch} is checked out in ${where}, which is not changed without being asked`,
     {
-      hint: `Merge with updateCheckout, or run git merge ${branch} there yourself.`,
+      hint: `Let the files there be brought along (--update-checkout), or run git merge ${branch} there yourself.`,
     },
   )
 }

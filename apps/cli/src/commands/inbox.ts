@@ -60,7 +60,7 @@ const next: Record<Attention['kind'], (one: Attention) => string> = {
   conflict: ({ taskId }) => `matrix diff ${shortId(taskId)}`,
   failure: ({ taskId }) => `matrix logs ${shortId(taskId)} --last 20`,
   budget: ({ taskId }) => `matrix task update ${shortId(taskId)} --budget <usd> && matrix resume ${shortId(taskId)}`,
-  review: ({ taskId }) => `matrix diff ${shortId(taskId)} && matrix merge ${shortId(taskId)}`,
+  review: ({ taskId }) => `matrix diff ${shortId(taskId)} && matrix merge ${shortId(taskId)} --update-checkout`,
 }
 
 export function formatAttention(one: Attention): string {

@@ -56,9 +56,10 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     const whole = { ...result, dataDirectory: isDone ? null : data.folder }
     if (options.json) printJsonLine({ kind: 'result', ...whole })
     else print(summarize(whole))
+    process.exitCode = result.exitCode
     return result.exitCode
   } finally {
-    await orchestrator.close()
+    await closeSoon(orchestrator)
     // What did not end well can be looked at, and gone on with.
     if (isDone) await rm(data.folder, { recursive: true, force: true })
   }
@@ -92,6 +93,15 @@ async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutM
   const task = await getTask(orchestrator, project, root.id)
   const exitCode = codeOf(result, merged)
   return { ...outcome, result, exitCode, merged, task, seconds: (Date.now() - startedAt) / 1000 }
+}
+
+const CLOSE_MS = 5000
+
+/** What still starts, such as a server that is being fetched, is of no use any more: it is not waited for long. */
+async function closeSoon(orchestrator: Orchestrator): Promise<void> {
+  const late = setTimeout(() => process.exit(), CLOSE_MS)
+  await orchestrator.close()
+  clearTimeout(late)
 }
 
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {

@@ -111,7 +111,7 @@ type MergeDialogProps = MergeBarProps & { how: 'merge' | 'squash'; onClose: () =
 
 function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps) {
   const [message, setMessage] = useState(how === 'squash' ? task.title : '')
-  const [updateCheckout, setUpdateCheckout] = useState(false)
+  const [updateCheckout, setUpdateCheckout] = useState(true)
   const merge = useMutation({
     meta: { quiet: true },
     mutationFn: () =>

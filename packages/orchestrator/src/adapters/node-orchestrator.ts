@@ -26,7 +26,12 @@ import { findShippedAgents } from './shipped-agents.ts'
 export type NodeOrchestratorOptions = {
   dataDirectory?: string
   /** A model that plays a script, used while no key is configured, and the projects that were made for it. */
-  mock?: { baseUrl: string; isDemo(project: Project): boolean }
+  mock?: {
+    baseUrl: string
+    isDemo(project: Project): boolean
+    /** Whose agents it plays; everybody's when left out. */
+    plays?(project: Project): boolean
+  }
   /** Changes to make before any project is opened. */
   prepare?(parts: { registry: ProjectRegistry; config: Config; trust: Trust }): Promise<void>
   world?: World
@@ -85,8 +90,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
   await options.prepare?.({ registry, config, trust })
 
-  const withMock = (current: typeof settings): typeof settings =>
-    mock && Object.keys(current.authGroups).length === 0
+  const withMock = (current: typeof settings, project: Project): typeof settings =>
+    mock && Object.keys(current.authGroups).length === 0 && (mock.plays?.(project) ?? true)
       ? {
           ...current,
           authGroups: {
@@ -146,9 +151,9 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       system: (role, { maySplit }) => buildSystemPrompt({ role, projectName: name, maySplit }),
       header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
     }),
-    routes(current, role) {
+    routes(current, role, project) {
       refuseUnboxed(current)
-      const routes = createModelRoutes(withMock(current), { adapters, secrets: redactor })
+      const routes = createModelRoutes(withMock(current, project), { adapters, secrets: redactor })
       return role === 'root' ? routes.root : routes.child
     },
     provider(current) {
