@@ -8,6 +8,15 @@ export type Stage = World & { projectId: string; taskIds: Record<string, string>
 /** Lets the story run until every agent waits, has failed or is done; one has also used up its budget. */
 export async function openStage(): Promise<Stage> {
   const world = await openWorld({ files: shopFiles, playbook: shopStory({ isMerged: false }) })
+  try {
+    return await setStage(world)
+  } catch (error) {
+    await world.close()
+    throw error
+  }
+}
+
+async function setStage(world: World): Promise<Stage> {
   const { client } = world
   const project = await client.registerProject({ body: { path: world.repository } })
   const projectId = project.id
