@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
-import type { TaskView } from '@matrix/protocol/http'
+import type { ProjectView, TaskView } from '@matrix/protocol/http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openNodeOrchestrator } from './adapters/node-orchestrator.ts'
 import type { Orchestrator } from './operations.ts'
@@ -116,9 +116,14 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
       },
     ],
   })
+  const figures: ProjectView[] = []
+  orchestrator.subscribe((frame) => frame.kind === 'project' && figures.push(frame.project))
   await send('Write a greeting')
   const root = await waitFor(({ status }) => status === 'passed')
   mock.verify()
+  await vi.waitFor(() =>
+    expect(figures.at(-1)).toMatchObject({ agents: { live: 0, working: 0 }, costUsd: root.treeCostUsd }),
+  )
   expect(git('show', `${root.branch}:greeting.txt`)).toBe('hello\n')
   const tasks = await orchestrator.listTasks({ params: { projectId }, query: {}, body: undefined })
   expect(tasks.map(({ title, status }) => [title, status])).toEqual([

@@ -60,6 +60,19 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     for (const listener of listeners) listener(frame)
   }
 
+  const shown = new Map<string, string>()
+
+  /** Sends a project's figures when they are not what was sent before. */
+  function showProject(id: string): void {
+    const entry = entries.get(id)
+    if (!entry) return
+    const project = viewOf(entry)
+    const text = JSON.stringify(project)
+    if (shown.get(id) === text) return
+    shown.set(id, text)
+    emit({ kind: 'project', project })
+  }
+
   function portsOf(registered: Registered): ProjectPorts {
     const { id } = registered
     const current = async () => (await config.resolve({ id, path: registry.get(id).path })).settings
@@ -83,6 +96,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       settings: current,
       routes: async (role) => ports.routes(await current(), role, registered),
       emit,
+      onChanged: () => showProject(id),
       later: ports.later,
     }
   }

@@ -49,6 +49,8 @@ export type ProjectPorts = {
   settings(): Promise<Settings>
   routes(role: Role): Promise<Route[]>
   emit(frame: Frame): void
+  /** Tasks look different now, and with them the project's own figures may. */
+  onChanged(): void
   /** Does something a moment later, when everything that is happening now has happened. */
   later(work: () => void): void
 }
@@ -89,9 +91,10 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   }
   const closing = new AbortController()
   const facts = createSessionFacts()
-  const frames = createTaskFrames((taskId) => {
-    const task = tree.find(taskId)
-    if (task) emit({ kind: 'task', projectId: id, task: viewTask(ctx, task) })
+  const frames = createTaskFrames((taskIds) => {
+    for (const task of taskIds.flatMap((taskId) => tree.find(taskId) ?? []))
+      emit({ kind: 'task', projectId: id, task: viewTask(ctx, task) })
+    ports.onChanged()
   }, ports.later)
   const log = openSessionLog(store, {
     owner: ports.world.newId(),

@@ -1,6 +1,6 @@
 /** Says which tasks look different, once for many changes that come together. */
 export function createTaskFrames(
-  send: (taskId: string) => void,
+  send: (taskIds: string[]) => void,
   later: (work: () => void) => void,
 ): { touch(taskId: string): void } {
   const touched = new Set<string>()
@@ -10,7 +10,7 @@ export function createTaskFrames(
         later(() => {
           const tasks = [...touched]
           touched.clear()
-          for (const id of tasks) send(id)
+          send(tasks)
         })
       touched.add(taskId)
     },

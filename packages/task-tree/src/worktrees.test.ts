@@ -81,7 +81,7 @@ describe('creating', () => {
 
     await expect(make(newId())).rejects.toMatchObject({
       code: 'SETUP_HOOK_MISSING',
-      hint: expect.stringContaining('setup_worktree.sh.example'),
+      hint: expect.stringContaining('matrix init'),
     })
     await expectNothingLeft()
   })
