@@ -81,7 +81,7 @@ test('an agent that waits is expected to do nothing, and costs no timer', () => 
   expect([attention.list(), timers.size]).toEqual([[], 0])
 })
 
-test('an agent that waits for an answer is shown once, for that, and watched again afterwards', () => {
+test('an agent that waits for an answer is shown once, for that, and watched again once it moves', () => {
   const { idle, attention, pass } = open()
   const question = { id: 'q', kind: 'question', taskId: 't', since: '' } as Attention
   idle.moved()
@@ -90,6 +90,7 @@ test('an agent that waits for an answer is shown once, for that, and watched aga
   expect(attention.list()).toEqual([question])
 
   attention.remove('q')
+  idle.moved()
   pass(10 * minute)
   expect(attention.list()).toMatchObject([{ kind: 'failure' }])
 })

@@ -24,11 +24,8 @@ export function watchIdleness(ctx: ProjectContext, taskId: string): IdleWatch {
     cancel = left > 0 ? clock.after(left, look) : undefined
     const task = ctx.tree.find(taskId)
     if (left > 0 || !task || ctx.agents.get(taskId)?.activity !== 'working') return
-    // Whoever waits for a person's answer is shown already; it may still hang afterwards.
-    if (ctx.attention.list().some((each) => each.taskId === taskId)) {
-      cancel = clock.after(IDLE_MS, look)
-      return
-    }
+    // Whoever waits for a person's answer is shown already, and is watched again once it moves.
+    if (ctx.attention.list().some((each) => each.taskId === taskId)) return
     ctx.attention.add({
       id,
       kind: 'failure',
