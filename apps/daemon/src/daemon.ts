@@ -120,6 +120,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       feed.close()
       const cutOff = setTimeout(() => app.server.closeAllConnections(), closingMs)
       await Promise.all([app.close(), local.close()]).finally(() => clearTimeout(cutOff))
+      await access.close()
     },
   }
 }

@@ -28,6 +28,8 @@ export type Access = {
   confirm(deviceId: string): Promise<DeviceView>
   list(identity: Identity): DeviceView[]
   revoke(deviceId: string): Promise<void>
+  /** Waits for what is still being written. */
+  close(): Promise<void>
   challenge(deviceId: string): { challengeId: string; ciphertext: string }
   signIn(answer: {
     challengeId: string
@@ -75,6 +77,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   }
 
   return {
+    close: devices.close,
     admit(need, identity) {
       if (need === 'open' || identity.kind === 'local') return
       if (identity.kind === 'nobody') throw new MatrixError('AUTH_REQUIRED', 'Nobody is signed in.')

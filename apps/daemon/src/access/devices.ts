@@ -22,6 +22,8 @@ export type Devices = {
   add(device: { id: string; name: string; key: DeviceJwk }): Promise<Device>
   seen(id: string): Promise<void>
   remove(id: string): Promise<void>
+  /** Waits for what is still being written. */
+  close(): Promise<void>
 }
 
 /** The devices that may sign in, kept in a file. A file that cannot be read is put aside: enrolling anew is easy. */
@@ -64,6 +66,7 @@ export async function openDevices(
       keys.delete(id)
       await change((current) => current.filter((device) => device.id !== id))
     },
+    close: async () => void (await tail),
   }
 }
 
