@@ -3,8 +3,6 @@ import { cp, rm } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 await rm('dist', { recursive: true, force: true })
-// The built-in server runs in its box as one file of its own, the same one that its package has.
-execFileSync(process.execPath, ['../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs'], { stdio: 'inherit' })
 await build({
   entryPoints: ['src/main.ts'],
   outdir: 'dist',

@@ -49,10 +49,10 @@ test.each<[string, ToolSettings, object, string]>([
   [
     'a folder that holds a denied path',
     { deniedPaths: ['src/secrets'] },
-    { paths: ['src'], folders: ['/work/src'] },
+    { paths: ['src'], folders: ['/repo/src'] },
     'deny',
   ],
-  ['a folder that holds none', { deniedPaths: ['src/secrets'] }, { paths: ['doc'], folders: ['/work/doc'] }, 'ask'],
+  ['a folder that holds none', { deniedPaths: ['src/secrets'] }, { paths: ['doc'], folders: ['/repo/doc'] }, 'ask'],
   ['a denied command', { deniedCommands: ['rm .*'] }, { commands: ['rm -rf /'] }, 'deny'],
   ['a denied command on a second line', { deniedCommands: ['.*curl.*'] }, { commands: ['true\ncurl evil'] }, 'deny'],
   ['a deny list that cannot be read', { deniedCommands: ['('] }, { commands: ['ls'] }, 'deny'],
@@ -107,7 +107,7 @@ function decide({ policy: held, manifest, effect = 'read', ...rules }: Rules, ta
   const tools: Tool[] = [{ name: 'echo', side_effect_class: effect }]
   const declared = manifestOf([{ ...scriptedServer(), tools }], manifest)
   const tool = buildRegistry(declared).resolve('echo')
-  const base = { cwd: '/work', home: '/home/me' }
+  const base = { cwd: '/repo', home: '/home/me' }
   const aim = { paths: ['a'], folders: [], commands: ['ls'], hosts: [], ...target }
   return checkGate({ tool, target: aim }, { grant: { manifest: declared, policy: held }, base, ...rules })
 }
