@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { runChild } from './child.mjs'
 import { explainFailure, tailOf } from './failure.mjs'
 import { install, pinnedPnpm } from './install.mjs'
-import { formatCounts, readCounts, sumCounts } from './results.mjs'
+import { formatCounts, readCounts, readFailures, sumCounts } from './results.mjs'
 import { isInstalled, writeStamp } from './stamp.mjs'
 import { readPackage, workspaceFolders } from './workspace.mjs'
 
@@ -112,9 +112,11 @@ function summarize(reports, code) {
   const results = reports.map(({ folder, file }) => ({
     name: readPackage(root, folder).name,
     counts: readCounts(file),
+    failures: readFailures(file),
   }))
   const width = Math.max(0, ...results.map(({ name }) => name.length))
   for (const { name, counts } of results) say(`${name.padEnd(width)}  ${formatCounts(counts)}`)
+  for (const { name, failures } of results) for (const failure of failures) say(`FAILED ${name} ${failure}`)
 
   const total = sumCounts(results.map(({ counts }) => counts))
   // What fails outside of any test (a build, an unhandled rejection) must still not read as success.

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
-/** @typedef {{ status: string, assertionResults: { status: string }[] }} TestFile */
+/** @typedef {{ name: string, status: string, message?: string, assertionResults: { status: string, fullName: string, failureMessages?: string[] }[] }} TestFile */
 
 /**
  * The counts of one Vitest JSON report. A missing report is a failure: that run broke off before it could say anything.
@@ -19,6 +20,25 @@ export function readCounts(file) {
     failed: failed === 0 && !report.success ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
   }
+}
+
+/**
+ * A line for each test that failed: the file, the test and the first line of what it said.
+ * @param {string} file
+ * @returns {string[]}
+ */
+export function readFailures(file) {
+  if (!existsSync(file)) return [`${basename(dirname(file))}: the run broke off before it could report`]
+
+  /** @type {{ testResults: TestFile[] }} */
+  const report = JSON.parse(readFileSync(file, 'utf8'))
+  return report.testResults.flatMap((tests) => {
+    const name = basename(tests.name)
+    if (brokeWhileLoading(tests)) return [`${name}: ${firstLine(tests.message)}`]
+    return tests.assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => `${name} › ${fullName}: ${firstLine(failureMessages?.[0])}`)
+  })
 }
 
 /**
@@ -44,4 +64,9 @@ export function formatCounts({ passed, failed, skipped }) {
 /** @param {TestFile} file */
 function brokeWhileLoading(file) {
   return file.status === 'failed' && !file.assertionResults.some(({ status }) => status === 'failed')
+}
+
+/** @param {string | undefined} message */
+function firstLine(message) {
+  return message?.trim().split('\n')[0] || 'it does not say why'
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { formatCounts, readCounts, sumCounts } from '../../bootstrap/results.mjs'
+import { formatCounts, readCounts, readFailures, sumCounts } from '../../bootstrap/results.mjs'
 
 let folder: string
 beforeEach(() => {
@@ -46,6 +46,28 @@ test('a run that found no tests at all is a failure', () => {
 
 test('a report that was never written is a failure', () => {
   expect(readCounts(join(folder, 'none.json'))).toEqual({ passed: 0, failed: 1, skipped: 0 })
+})
+
+test('what failed is named with its file and the first line of its reason', () => {
+  const file = report({
+    success: false,
+    testResults: [
+      {
+        name: '/here/src/lock.test.ts',
+        status: 'failed',
+        assertionResults: [
+          { status: 'failed', fullName: 'a lock is held once', failureMessages: ['Error: held twice\n    at x.ts:3'] },
+          { status: 'passed', fullName: 'a lock is freed' },
+        ],
+      },
+      { name: '/here/src/broken.test.ts', status: 'failed', message: 'Cannot find x', assertionResults: [] },
+    ],
+  })
+
+  expect(readFailures(file)).toEqual([
+    'lock.test.ts › a lock is held once: Error: held twice',
+    'broken.test.ts: Cannot find x',
+  ])
 })
 
 test('the last line sums all packages and mentions skipped tests only if there are some', () => {
