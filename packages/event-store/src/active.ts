@@ -1,7 +1,7 @@
 import type { OpenFile } from './file-system.ts'
 import { type Kept, parseLine } from './line.ts'
 import { readBytes } from './span.ts'
-import { readLineBefore, type Tail } from './tail.ts'
+import { readLineBefore } from './tail.ts'
 
 /** Where the active part of a session begins, and what before it is still needed. */
 export type ActiveStart = { offset: number; seq: number; keeps: Kept[] }
@@ -9,8 +9,8 @@ export type ActiveStart = { offset: number; seq: number; keeps: Kept[] }
 const needle = Buffer.from('"type":"compact_marker"')
 const CHUNK = 256 * 1024
 
-/** Finds the last compact marker from the end, so that the cost grows with what is active, not with what ever was. */
-export async function findActiveStart(file: OpenFile, { size }: Tail): Promise<ActiveStart> {
+/** Finds the last compact marker of the first `size` bytes from their end, so that the cost grows with what is active only. */
+export async function findActiveStart(file: OpenFile, size: number): Promise<ActiveStart> {
   for (let to = size; to > 0; ) {
     const from = Math.max(0, to - CHUNK)
     const found = await findMarker(file, from, Math.min(size, to + needle.byteLength), size)

@@ -121,6 +121,8 @@ export const DurableEvent = z.discriminatedUnion('type', [
     type: z.literal('fork_marker'),
     ...stamp,
     sourceTaskId: z.string(),
+    /** The last event of the source that is known here; older sessions do not say. */
+    sourceSeq: count.optional(),
     title: z.string(),
     description: z.string(),
     worktreePath: z.string().nullable(),
