@@ -233,6 +233,7 @@ function addTask(program: Command, done: Done): void {
     .action(async (name, children, options) => done(await (await load()).orderTasks(name, children, options)))
   one('fork', 'give another task what this one knows')
     .argument('<target>', taskArgument)
+    .option('--up-to <seq>', 'the last event to take over; all of them when left out')
     .action(async (name, target, options) => done(await (await load()).forkTask(name, target, options)))
   one('compact', 'have the conversation summed up').action(async (name, options) =>
     done(await (await load()).compactTask(name, options)),

@@ -74,7 +74,8 @@ export const projectOperations: ProjectOperations = {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
     return null
   },
-  forkTask: async (ctx, { params, body }) => viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
+  forkTask: async (ctx, { params, body }) =>
+    viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId, { upTo: body.upTo })),
   async repairSession(ctx, { params }) {
     const { id } = ctx.tree.get(params.taskId)
     if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)

@@ -155,14 +155,23 @@ export async function deliverNotices(ctx: ProjectContext): Promise<void> {
   }
 }
 
-/** Gives an unstarted task what another one knows. */
-export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: string): Promise<TaskNode> {
+/** Gives an unstarted task what another one knows, or knew when `upTo` was its last event. */
+export async function forkTask(
+  ctx: ProjectContext,
+  sourceId: string,
+  targetId: string,
+  { upTo }: { upTo?: number | undefined } = {},
+): Promise<TaskNode> {
   const source = ctx.tree.get(sourceId)
   const target = ctx.tree.get(targetId)
   if (source.id === target.id) throw new MatrixError('TASK_INVALID', 'A task cannot be forked onto itself')
   if (ctx.agents.has(target.id)) throw new MatrixError('AGENT_BUSY', `Task ${target.id} is running`)
   const isForked = (await ctx.log.readActive(target.id)).some(
-    (event) => event.type === 'fork_marker' && event.sourceTaskId === source.id && event.taskId === target.id,
+    (event) =>
+      event.type === 'fork_marker' &&
+      event.sourceTaskId === source.id &&
+      event.taskId === target.id &&
+      (upTo === undefined || event.sourceSeq === upTo),
   )
   if (!isForked) {
     const { title, description, worktreePath } = target
@@ -173,7 +182,7 @@ export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: 
       description,
       worktreePath,
     }
-    const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker)
+    const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker, { upTo })
     ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts })
   }
   return changed(ctx, ctx.tree.get(target.id))

@@ -210,7 +210,10 @@ export const routes = {
   ),
   forkTask: route('POST /api/projects/:projectId/tasks/:taskId/fork', 'agent', 'Gives a new task what this one knows', {
     params: ofTask,
-    body: z.object({ targetTaskId: TaskRef }),
+    body: z.object({
+      targetTaskId: TaskRef,
+      upTo: z.number().int().positive().optional().describe('The last event it takes over; all of them when left out'),
+    }),
     response: TaskView,
   }),
   repairSession: route(
