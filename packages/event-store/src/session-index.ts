@@ -183,7 +183,9 @@ export async function openSessionIndex(
     while (!closed && grown.size + unsearched.size > 0) {
       // What happens now comes first, but not so often that nothing else gets its turn.
       if (unsearched.size === 0 || clock.now() - freshAt >= LATE_MS) {
-        await eachOf(grown, [...grown], readNew)
+        const fresh = [...grown]
+        await eachOf(grown, fresh, readNew)
+        if (fresh.length > 0) await words.commit()
         freshAt = clock.now()
       }
       await eachOf(unsearched, [...unsearched].slice(0, 1), readWords)
@@ -270,10 +272,15 @@ export async function openSessionIndex(
     },
     costs: (by, filter) => readCosts(database, by, filter),
     async search(text, filter = {}) {
-      const found = await search({ find: words.find, origin, fetch }, text, filter)
+      // Asked first: what is finished while the search runs was not searched.
       const complete = isComplete()
       const total = tables.totalSize()
-      return { ...found, complete, progress: { done: complete ? total : Math.min(words.searched(), total), total } }
+      const done = complete ? total : Math.min(words.searched(), total)
+      return {
+        ...(await search({ find: words.find, origin, fetch }, text, filter)),
+        complete,
+        progress: { done, total },
+      }
     },
     async catchUp() {
       do await work()
