@@ -55,6 +55,7 @@ export type IndexOptions = {
     readHeads(archive: string): AsyncIterable<HeadBatch>
     readLines(archive: string): AsyncIterable<LineBatch>
     readEvents(archive: string, seqs: Set<number>): Promise<Map<number, DurableEvent>>
+    remove(archive: string): Promise<void>
   }
   relaxed?: boolean
   onProgress?: ((progress: IndexProgress) => void) | undefined
@@ -118,15 +119,26 @@ export async function openSessionIndex(
     })
     await Promise.all(readers)
     const archived = await archives.list()
-    for (const archive of archived) if (!known.has(archive)) await readInArchive(archive)
+    for (const archive of archived) await compareArchive(archive)
     const present = new Set([...names, ...archived])
     for (const { name } of known.values()) if (!present.has(name)) tables.forget(name)
     aligned = false
   }
 
-  async function readInArchive(archive: string): Promise<void> {
+  async function compareArchive(archive: string): Promise<void> {
+    const row = tables.find(archive) ?? (await readInArchive(archive))
+    const live = tables.find(row.session_id)
+    if (!live || live.damage || live.size < row.size) return
+    if ((await store.session(row.session_id).sumBefore(row.size)) !== row.sum) return
+    // A crash came between the copy and the removal of the original, and everything in the copy is in the session.
+    await archives.remove(archive)
+    tables.forget(archive)
+  }
+
+  async function readInArchive(archive: string): Promise<SessionRow> {
     let row = tables.ensure(archive, { sessionId: await archives.sessionOf(archive), archive })
     for await (const batch of archives.readHeads(archive)) row = tables.addHeads(row, batch)
+    return row
   }
 
   async function readIn(name: string): Promise<void> {
