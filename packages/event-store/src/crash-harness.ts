@@ -130,8 +130,11 @@ async function tryFork(store: EventStore, random: Random, book: Book): Promise<v
   const target = `fork-${book.nextId()}`
   const fence = await store.claim(target, 'writer')
   const marker = { taskId: target, ts: TS, title: target, description: '', worktreePath: null }
+  const source = random.pick(sessionIds)
+  const last = await store.lastSeq(source)
+  const upTo = last > 0 && random.chance(0.5) ? 1 + random.int(last) : undefined
   book.forking(target)
-  await store.copySessionFrom(random.pick(sessionIds), target, fence, marker).then(
+  await store.copySessionFrom(source, target, fence, marker, { upTo }).then(
     (seq) => book.forked(target, seq),
     (error) => book.fatalOnly(error),
   )

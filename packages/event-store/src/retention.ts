@@ -62,6 +62,13 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
     )
   }
 
+  /** What was kept of an earlier repair stays. */
+  async function freeName(path: string): Promise<string> {
+    let name = `${path}.jsonl`
+    for (let count = 2; await fileSystem.stat(name); count += 1) name = `${path}-${count}.jsonl`
+    return name
+  }
+
   const retention: Retention = {
     archiveSession: (sessionId, fence) =>
       jsonl.withoutOwner(sessionId, fence, (session) => archiveFile(sessionId, session)),
@@ -93,7 +100,7 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
     repairSession: (sessionId) =>
       jsonl.withoutOwner(sessionId, undefined, async () => {
         await fileSystem.makeDirectory(directories.damaged)
-        const kept = join(directories.damaged, `${sessionId}.jsonl`)
+        const kept = await freeName(join(directories.damaged, sessionId))
         const repair = await repairSession(fileSystem, kept, () => jsonl.reopen(sessionId))
         index.forget(sessionId)
         index.notice(sessionId)
