@@ -76,7 +76,7 @@ const faultSets: NonNullable<CrashPlan['faults']>[] = [
   [{ on: 'sync', kinds: ['EIO'], oneIn: 25 }],
 ]
 
-/** One process: it looks at everything that is there, then writes, reads, forks and compacts until it is done or dead. */
+/** One process: it looks at everything that is there, then writes, reads, forks, compacts and takes back until it is done or dead. */
 async function work(open: OpenOnDisk, disk: SimulatedDisk, random: Random, book: Book): Promise<void> {
   const store = await inspect(open, disk, book)
   const life = book.life()
@@ -208,6 +208,7 @@ function openBook() {
         message: { source: 'user', id: `m${last}`, text: 'x'.repeat(random.int(60)) },
       }
     }
+    if (kind === 5) return { type: 'rewind_marker', ...stamp, upTo: random.int(20) }
     return { type: 'assistant_text', ...stamp, text: 'é'.repeat(random.int(kind === 9 ? 400 : 40)) }
   }
 

@@ -94,7 +94,7 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a compaction forgets the messages that wait',
     file: 'session-writer.ts',
-    write: "event.type === 'compact_marker' ? keptNow(carry) : []",
+    write: 'startsActive(event) ? keptNow(carry) : []',
     instead: '[]',
   },
   {

@@ -1,10 +1,11 @@
 import type { DurableEvent, MatrixError } from '@matrix/protocol'
-import { findActiveStart } from './active.ts'
+import { type ActiveStart, findActiveStart } from './active.ts'
 import { carryEvent, emptyCarry } from './carry.ts'
 import type { ChainChecker } from './chain.ts'
 import { corrupt, type Damage, findDamage, readSumBefore } from './damage.ts'
 import type { UpTo } from './event-store.ts'
 import type { OpenFile } from './file-system.ts'
+import { rewindEvents } from './fork.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION, type Kept } from './line.ts'
 import { migrateSession } from './migration.ts'
@@ -195,7 +196,7 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     return withFile('read', async (file) => {
       const { offset: end } = last < lastSeq ? await findSeq(file, size, last + 1) : { offset: size }
       const start = await findActiveStart(file, end)
-      const events = await Promise.all(start.keeps.map((kept) => readKept(file, kept)))
+      const events = await readBefore(file, start)
       let reached: number | undefined
       for await (const { lines, seq } of verified(file, parseLines, start, end)) {
         for (const { event } of lines) if (event && isKnown(event)) events.push(event)
@@ -205,6 +206,16 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
       if (reached !== last) throw missing(last)
       return events
     })
+  }
+
+  /** What the active part holds beyond the lines from its start on. */
+  async function readBefore(file: OpenFile, { seq, keeps, rewind }: ActiveStart): Promise<DurableEvent[]> {
+    const kept = await Promise.all(keeps.map((each) => readKept(file, each)))
+    if (!rewind) return kept
+    const upTo = Math.min(rewind.upTo, seq - 1)
+    // Configuration and identity from before then are part of what was active then; messages that waited are not.
+    const since = kept.filter((event, index) => event.type === 'message' || (keeps[index]?.[0] ?? 0) > upTo)
+    return rewindEvents(await readActive({ upTo }), since, rewind)
   }
 
   async function* quarantined<Batch>(batches: AsyncGenerator<Batch>): AsyncGenerator<Batch> {

@@ -11,6 +11,7 @@ import {
   updateTask as updateInTree,
 } from '@matrix/task-tree'
 import { deliverMessage } from './delivery.ts'
+import { markStopped } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 
@@ -153,6 +154,25 @@ export async function deliverNotices(ctx: ProjectContext): Promise<void> {
     }
     await acknowledgeNotice(ctx.tree, id)
   }
+}
+
+/**
+ * Lets a task that does not run go on from an earlier event of its conversation. What came after stays in the session, and
+ * what was spent stays spent; files are not touched. It waits for a message or for being resumed.
+ */
+export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: number): Promise<TaskNode> {
+  const task = ctx.tree.get(taskId)
+  if (task.status === 'closed') throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`)
+  await settled(ctx, task.id)
+  const last = await ctx.store.lastSeq(task.id)
+  if (upTo > last)
+    throw new MatrixError('EVENT_UNKNOWN', `Task ${task.id} has no event ${upTo}; its last one is ${last}.`)
+  if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
+  const ts = new Date(ctx.world.clock.now()).toISOString()
+  await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts, upTo }])
+  ctx.attention.removeOf(task.id)
+  if (task.status === 'in_progress') await markStopped(ctx, task.id)
+  return changed(ctx, task)
 }
 
 /** Gives an unstarted task what another one knows, or knew when `upTo` was its last event. */

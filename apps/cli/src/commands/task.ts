@@ -127,6 +127,15 @@ export async function forkTask(source: string, target: string, options: ForkOpti
   return report(forked, `${named(forked)} knows what ${named(task)} ${known}.`, options)
 }
 
+export async function rewindTask(name: string, seq: string, options: Options & { yes?: boolean }): Promise<ExitCode> {
+  const upTo = readSeq(seq)
+  const { client, project, task } = await openTask(name, options)
+  if (!(await confirm(`Take ${named(task)} back to event ${upTo}? Files stay as they are.`, options)))
+    return exitCode.findings
+  const rewound = await client.rewindTask({ projectId: project.id, taskId: task.id, body: { upTo } })
+  return report(rewound, `${named(rewound)} goes on after event ${upTo} when it is sent a message.`, options)
+}
+
 export async function compactTask(name: string, options: Options): Promise<ExitCode> {
   const { client, project, task } = await openTask(name, options)
   await client.compactAgent({ projectId: project.id, taskId: task.id })

@@ -216,6 +216,16 @@ export const routes = {
     }),
     response: TaskView,
   }),
+  rewindTask: route(
+    'POST /api/projects/:projectId/tasks/:taskId/rewind',
+    'agent',
+    'Takes the conversation back to an event; files stay as they are',
+    {
+      params: ofTask,
+      body: z.object({ upTo: z.number().int().positive().describe('The last event that still counts') }),
+      response: TaskView,
+    },
+  ),
   repairSession: route(
     'POST /api/projects/:projectId/tasks/:taskId/repair',
     'agent',
