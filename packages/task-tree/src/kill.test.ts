@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import { openTree } from './task-tree.ts'
-import { openWorktrees } from './worktrees.ts'
 
 const kills = Number(process.env.MATRIX_KILLS ?? 3)
 let scratch: ScratchRepository
@@ -27,7 +26,7 @@ test(
       await once(child, 'close')
 
       const tree = await openTree(join(scratch.home, 'tree'))
-      const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+      const worktrees = await scratch.open()
       await worktrees.recover()
       for (const { state } of await worktrees.list()) expect(state).toBe('ready')
       for (const line of told) {
@@ -53,7 +52,7 @@ test('a setup script that outlives its process is ended before its worktree is t
   await once(child, 'close')
   expect(await isRunning(pid)).toBe(true)
 
-  const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+  const worktrees = await scratch.open()
   expect(await worktrees.recover()).toMatchObject([{ did: 'undid creation' }])
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(await isRunning(pid)).toBe(false)

@@ -15,7 +15,7 @@ import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Git, gitRunner, runGit } from './git.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
-import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
+import type { Worktrees } from './worktrees.ts'
 
 // Each starts git several times, and the machine may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
@@ -26,7 +26,7 @@ let worktrees: Worktrees
 let before = ''
 beforeEach(async () => {
   scratch = await scratchRepository({ name: `it's a "repo"\n é` })
-  worktrees = await open()
+  worktrees = await scratch.open()
   before = await scratch.fingerprint()
 })
 afterEach(() => scratch.remove())
@@ -146,7 +146,7 @@ describe('creating', () => {
 
   test('a script that was not approved does not run', async () => {
     const asked: string[] = []
-    const careful = await open({ approveSetup: async ({ sha256 }) => asked.push(sha256) < 0 })
+    const careful = await scratch.open({ approveSetup: async ({ sha256 }) => asked.push(sha256) < 0 })
 
     const refused = await careful.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' }).catch((error) => error)
     expect(refused).toMatchObject({
@@ -415,7 +415,7 @@ describe('removing', () => {
         await held.write('written late')
       return result
     }
-    const { snapshot } = await (await open({ git: slow })).remove({ taskId })
+    const { snapshot } = await (await scratch.open({ git: slow })).remove({ taskId })
     await held.close()
 
     const saved = (await worktrees.snapshots(taskId)).find(({ name }) => name === snapshot)
@@ -428,7 +428,7 @@ describe('removing', () => {
     await writeFile(join(path, 'new'), content)
     const program = join(scratch.home, 'git-on-a-full-disk')
     await writeFile(program, '#!/bin/sh\nulimit -f 2\nexec git "$@"\n', { mode: 0o755 })
-    const cramped = await open({ git: gitRunner({ program }) })
+    const cramped = await scratch.open({ git: gitRunner({ program }) })
 
     await expect(cramped.remove({ taskId })).rejects.toMatchObject({ code: 'GIT_FAILED' })
     expect(await readFile(join(path, 'new'))).toEqual(content)
@@ -507,10 +507,6 @@ describe('looking around', () => {
 const awkwardNames = ['a b', `it's "quoted"`, 'new\nline', 'ünïcödé', '-rf', ':(glob)*', '#hash', 'tab\there', '\\back']
   .map((name) => Buffer.from(name))
   .concat(Buffer.from([0x66, 0xff, 0xfe]))
-
-function open(options: Partial<WorktreesOptions> = {}): Promise<Worktrees> {
-  return openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees, ...options })
-}
 
 function make(taskId: string) {
   return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk' })
