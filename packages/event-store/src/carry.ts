@@ -2,8 +2,8 @@ import type { DurableEvent } from '@matrix/protocol'
 import type { Kept } from './line.ts'
 
 /**
- * What must outlive a compaction: messages nobody has consumed yet, the frozen configuration and the identity. A compact
- * marker names them, so that the active part of a session is found from the marker alone.
+ * What must outlive a compaction, or a conversation that is taken back: messages nobody has consumed yet, the frozen
+ * configuration and the identity. A marker names them, so that the active part of a session is found from the marker alone.
  */
 export type Carry = {
   pending: Map<string, Kept>
@@ -37,6 +37,7 @@ export function carryEvent(carry: Carry, event: DurableEvent, place: Kept): void
       carry.fork = place
       return
     case 'compact_marker':
+    case 'rewind_marker':
       carry.consumed.clear()
       return
   }

@@ -10,7 +10,16 @@ import { answerQuestion } from './question.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
-import { closeTask, createTask, deleteTask, forkTask, reorderTasks, resetTask, updateTask } from './tasks.ts'
+import {
+  closeTask,
+  createTask,
+  deleteTask,
+  forkTask,
+  reorderTasks,
+  resetTask,
+  rewindTask,
+  updateTask,
+} from './tasks.ts'
 
 const byUser = { editedBy: 'user' } as const
 
@@ -74,7 +83,9 @@ export const projectOperations: ProjectOperations = {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
     return null
   },
-  forkTask: async (ctx, { params, body }) => viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
+  forkTask: async (ctx, { params, body }) =>
+    viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId, { upTo: body.upTo })),
+  rewindTask: async (ctx, { params, body }) => viewTask(ctx, await rewindTask(ctx, params.taskId, body.upTo)),
   async repairSession(ctx, { params }) {
     const { id } = ctx.tree.get(params.taskId)
     if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)
