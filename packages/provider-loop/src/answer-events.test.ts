@@ -31,7 +31,7 @@ test('an error that the provider reports in its answer is thrown with what it sa
   expect(parseEvent('{"error":null,"ok":1}')).toEqual({ error: null, ok: 1 })
 })
 
-async function batchesOf(chunks: Uint8Array[]): Promise<string[][]> {
+async function batchesOf(chunks: Buffer[]): Promise<string[][]> {
   async function* body() {
     yield* chunks
   }

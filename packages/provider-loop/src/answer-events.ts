@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 
 /**
@@ -5,11 +6,11 @@ import { createParser } from 'eventsource-parser'
  * costs little, however small the pieces are in which a provider sends its words.
  */
 export async function* readBatches(response: Response): AsyncGenerator<string[]> {
-  const decoder = new TextDecoder()
+  const decoder = new StringDecoder('utf8')
   let batch: string[] = []
   const parser = createParser({ onEvent: ({ data }) => data.startsWith('[DONE]') || batch.push(data) })
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
+  for await (const chunk of response.body as unknown as AsyncIterable<Buffer>) {
+    parser.feed(decoder.write(chunk))
     if (batch.length === 0) continue
     yield batch
     batch = []

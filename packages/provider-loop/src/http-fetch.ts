@@ -1,5 +1,6 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { urlToHttpOptions } from 'node:url'
 import { ownIteration } from './event-loop.ts'
 
 export type HttpFetch = {
@@ -19,18 +20,25 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
     'https:': new https.Agent({ keepAlive: true, scheduling: 'lifo' }),
   }
 
-  function send(url: URL, init: RequestInit): Promise<Response> {
+  // Every agent asks at the same few places.
+  const places = new Map<string, ReturnType<typeof openPlace>>()
+  function openPlace(url: URL) {
     const secure = url.protocol === 'https:'
+    const agent = agents[secure ? 'https:' : 'http:']
+    return { host: url.host, connect: secure ? https : http, options: { ...urlToHttpOptions(url), agent } }
+  }
+
+  function send(url: string, init: RequestInit): Promise<Response> {
+    const { host, connect, options } = places.get(url) ?? openPlace(new URL(url))
+    places.set(url, { host, connect, options })
     const body = toChunks(init.body)
     const length = body.reduce((sum, chunk) => sum + chunk.length, 0)
+    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers)
     return new Promise((resolve, reject) => {
-      const request = (secure ? https : http).request(url, {
+      const request = connect.request({
+        ...options,
         method: init.method ?? 'GET',
-        agent: agents[secure ? 'https:' : 'http:'],
-        headers: {
-          ...Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
-          'content-length': length,
-        },
+        headers: [...headers, ['host', host], ['content-length', `${length}`]].flat(),
         timeout: idleTimeoutMs,
       })
       let reason: Error | undefined
@@ -45,7 +53,7 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
       request.once('close', release)
       request.once('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
       request.once('response', (message) => {
-        const response = toResponse(message, url.href)
+        const response = toResponse(message, url)
         void ownIteration().then(() => resolve(response))
       })
       request.on('error', (error) => {
@@ -64,7 +72,7 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
   return {
     fetch: async (input, init = {}) => {
       await ownIteration()
-      return send(new URL(input instanceof Request ? input.url : input), init)
+      return send(input instanceof Request ? input.url : String(input), init)
     },
     close() {
       for (const agent of Object.values(agents)) agent.destroy()
