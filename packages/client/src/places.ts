@@ -29,6 +29,7 @@ export const places: Record<Operation, `${Method} /${string}`> = {
   forkTask: 'POST /api/projects/:projectId/tasks/:taskId/fork',
   repairSession: 'POST /api/projects/:projectId/tasks/:taskId/repair',
   listTools: 'GET /api/projects/:projectId/tasks/:taskId/tools',
+  answerDrift: 'POST /api/projects/:projectId/tasks/:taskId/servers/:alias',
   listProcesses: 'GET /api/projects/:projectId/processes',
   readProcess: 'GET /api/projects/:projectId/processes/:processId',
   killProcess: 'DELETE /api/projects/:projectId/processes/:processId',
