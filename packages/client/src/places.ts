@@ -30,6 +30,7 @@ export const places: Record<Operation, `${Method} /${string}`> = {
   rewindTask: 'POST /api/projects/:projectId/tasks/:taskId/rewind',
   repairSession: 'POST /api/projects/:projectId/tasks/:taskId/repair',
   listTools: 'GET /api/projects/:projectId/tasks/:taskId/tools',
+  answerDrift: 'POST /api/projects/:projectId/tasks/:taskId/servers/:alias',
   listProcesses: 'GET /api/projects/:projectId/processes',
   readProcess: 'GET /api/projects/:projectId/processes/:processId',
   killProcess: 'DELETE /api/projects/:projectId/processes/:processId',

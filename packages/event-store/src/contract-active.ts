@@ -93,6 +93,24 @@ export const activeContract: ContractCase[] = [
     },
   },
   {
+    name: 'a question survives compactions until it is answered or its conversation is taken back',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      const asked: DurableEvent = { type: 'clarification_requested', ...stamp, clarificationId: 'c', question: '?' }
+      const answer = { clarificationId: 'c', answer: '!', by: 'user' } as const
+      await store.append('s', fence, [asked, compacted('one'), compacted('two')])
+      deepStrictEqual(await store.readActive('s'), [asked, compacted('two')])
+
+      await store.append('s', fence, [{ type: 'clarification_answered', ...stamp, ...answer }, compacted('three')])
+      deepStrictEqual(await store.readActive('s'), [compacted('three')])
+
+      await store.append('s', fence, [said('before'), asked, rewound(6), compacted('four')])
+      deepStrictEqual(await store.readActive('s'), [compacted('four')])
+      await store.close()
+    },
+  },
+  {
     name: 'a message is known by its id for ever, so that sending it again changes nothing',
     async run(open) {
       const store = await open()

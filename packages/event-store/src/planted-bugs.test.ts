@@ -94,7 +94,7 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a compaction forgets the messages that wait',
     file: 'session-writer.ts',
-    write: 'startsActive(event) ? keptNow(carry) : []',
+    write: 'startsActive(event) ? keptBy(event, carry) : []',
     instead: '[]',
   },
   {

@@ -3,6 +3,7 @@ import { type DurableEvent, loopTools, MatrixError, type TaskNode } from '@matri
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
+import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
 import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
@@ -10,7 +11,7 @@ import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
-import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { isoNow } from './world.ts'
 
 /** What an agent needs to run: everything that had to be looked up, made or brought back. */
@@ -37,6 +38,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     contextTokens: undefined,
     contextWindow: undefined,
     tools: undefined,
+    server: undefined,
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
     endingCall: undefined,
@@ -72,6 +74,7 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
+    await agent.server?.close().catch(() => undefined)
     leave(ctx, agent)
   }
   // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
@@ -98,7 +101,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
   const routes = await ctx.routes(roleOf(task))
-  const agents = [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name)
+  const agents = agentsAbove(ctx, taskId)
   void ctx.tools.review?.(agents, (request) =>
     askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal }),
   )
@@ -110,7 +113,8 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
     onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
   })
-  const tools = await createAgentTools(ctx, agent)
+  agent.server = openAgentServer(ctx, agent)
+  const tools = await createAgentTools(ctx, agent, agent.server)
 
   await openSession(ctx, task, worktree, routes)
   await reportLostProcesses(ctx, taskId)

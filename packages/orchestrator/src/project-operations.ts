@@ -5,7 +5,7 @@ import { answerApproval } from './approvals.ts'
 import { deliverMessage } from './delivery.ts'
 import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
-import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
@@ -28,7 +28,7 @@ type ProjectOperation = {
   [Op in keyof Operations]: Parameters<Operations[Op]>[0]['params'] extends { projectId: string } ? Op : never
 }[keyof Operations]
 
-type Named = Exclude<ProjectOperation, 'updateProject' | 'deregisterProject'>
+type Named = Exclude<ProjectOperation, 'updateProject' | 'deregisterProject' | 'answerDrift'>
 
 export type ProjectOperations = {
   [Op in Named]: (ctx: ProjectContext, request: Parameters<Operations[Op]>[0]) => ReturnType<Operations[Op]>
@@ -101,7 +101,7 @@ export const projectOperations: ProjectOperations = {
     const tools = await ctx.tools.open({
       taskId: task.id,
       worktree: task.worktreePath ?? '',
-      agents: [task, ...ctx.tree.ancestors(task.id)].filter(({ folder }) => !folder).map(({ agent }) => agent),
+      agents: agentsAbove(ctx, task.id),
       approve: async () => ({ decision: 'deny' }),
       onBackgroundStart: () => {},
       onBackgroundEnd: () => {},

@@ -1,5 +1,5 @@
 import { findOrphanedToolCalls, findPendingMessages, findResumeState, readPage } from '@matrix/event-store'
-import type { DurableEvent, TaskNode } from '@matrix/protocol'
+import type { DurableEvent, QueueMessage, TaskNode } from '@matrix/protocol'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLostProcesses } from './background.ts'
@@ -79,13 +79,22 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'
   }
-  if (pending.some(({ source }) => source !== 'tree_change' || state !== 'done')) return 'continued'
+  const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events, state) })
+  if (pending.some(isHeard)) return 'continued'
   if (state === 'done') return 'ended'
   if (task.status !== 'in_progress') return 'ended'
   await reportLostProcesses(ctx, task.id)
-  if (ctx.facts.of(task.id).pending.size > 0) return 'continued'
+  if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
   if (await isBlocked(ctx, task, events)) return 'waiting'
   return isWaiting(events, state) ? 'waiting' : 'continued'
+}
+
+/**
+ * Which messages are a reason to wake an agent again. Who has ended is not woken for a change in the tree, and who waits for a
+ * person's answer hears together with it that a command has ended.
+ */
+function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (message: QueueMessage) => boolean {
+  return ({ source }) => !(isDone && source === 'tree_change') && !(isAsking && source === 'background_complete')
 }
 
 /** An agent that waits for a message needs neither a model nor a process: it is launched when the message comes. */

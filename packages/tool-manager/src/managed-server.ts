@@ -6,7 +6,7 @@ import { checkServer, driftError, type Verification } from './verification.ts'
 /** What happens to a server, for logs and screens. No text in it comes from the server unredacted. */
 export type ServerEvent =
   | { type: 'server_started'; alias: string; era: Connection['era']; tools: number; tookMs: number }
-  | { type: 'server_checked'; alias: string; verification: Verification }
+  | { type: 'server_checked'; alias: string; verification: Verification; found: ToolSurface[] }
   | { type: 'server_stopped'; alias: string }
   | { type: 'server_unavailable'; alias: string; error: MatrixError }
   | { type: 'server_quarantined'; alias: string; error: MatrixError }
@@ -132,7 +132,7 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
     const seen = changes
     const { tools, ttlMs } = await connection.listTools({ timeoutMs }).catch(unreadableIsDrift)
     const verification = checkServer(server, tools, locked)
-    onEvent({ type: 'server_checked', alias, verification })
+    onEvent({ type: 'server_checked', alias, verification, found: tools })
     if (verification.drift.length > 0) throw driftError(alias, verification)
     const isLasting = seen === changes
     return {

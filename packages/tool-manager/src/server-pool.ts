@@ -41,7 +41,7 @@ export type ServerPoolOptions = {
 export type Surroundings = { readable: readonly string[]; env: Readonly<Record<string, string>> }
 
 export type PoolEvent =
-  | ServerEvent
+  | (ServerEvent & { identity: string })
   | { type: 'package_progress'; alias: string; progress: PackageProgress }
   | { type: 'placeholder_used'; alias: string }
   | { type: 'protocol_violated'; alias: string; what: string }
@@ -132,7 +132,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       locked,
       timeoutMs,
       idleMs,
-      onEvent,
+      onEvent: (event) => onEvent({ ...event, identity: serverIdentity(server, locked) }),
       connect: async ({ onListChanged }) => (await reach(use, onListChanged)).connection,
     })
   }
@@ -203,6 +203,11 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
   function lookUp(): Lookup {
     return options.lookUp ?? ((name) => process.env[name])
   }
+}
+
+/** What a server is to those who agreed to it, whoever uses it and wherever. */
+export function serverIdentity(server: Server, locked: LockedServer | undefined): string {
+  return digestValue({ server, surface: locked?.surface })
 }
 
 function keyOf({ server, locked, sideEffects, worktree, hosts, base }: ServerUse): string {

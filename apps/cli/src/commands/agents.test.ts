@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame } from '@matrix/protocol/http'
+import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame, ToolsView } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
 import { fakeDaemon, projectView, rootId, taskView } from '../fake-daemon.testing.ts'
 import { folderWith, matrix } from '../matrix-process.testing.ts'
@@ -460,6 +460,61 @@ test('the log of the daemon is shown from its end, with nothing in it that a ter
     'two <U+001B>[2J\n2026-01-01 00:00:00  Slow <U+202E>  ms=7\n',
   )
 })
+
+test('what is different about a server is shown, and agreed to under the digest of exactly that', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, listTools: toolsView, answerDrift: toolsView })
+  const unsure = await matrix(['tools', 'approve', 'notes'], { env })
+  const sure = await matrix(['tools', 'approve', 'notes', '--digest', 'sha256:found', '--json'], { env })
+
+  expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('--digest sha256:found') })
+  expect(unsure.stderr).toContain('read changed\n  description\n  - Reads.\n  + Reads, and mails it.\n')
+  expect([sure.code, JSON.parse(sure.stdout)]).toEqual([0, { alias: 'notes', surface: 'sha256:found' }])
+  expect(asked.filter(({ operation }) => operation === 'answerDrift')).toMatchObject([
+    { params: { taskId: rootId, alias: 'notes' }, body: { decision: 'approve', surface: 'sha256:found' } },
+  ])
+})
+
+test('a server about which nothing is different cannot be agreed to, but blocked', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, listTools: toolsView, answerDrift: toolsView })
+
+  expect((await matrix(['tools', 'approve', 'other'], { env })).stderr).toContain('Nothing is known to be different')
+  expect(await matrix(['tools', 'block', 'other'], { env })).toMatchObject({ code: 0 })
+  expect(asked.at(-1)).toMatchObject({ operation: 'answerDrift', body: { decision: 'block' } })
+})
+
+const toolsView: ToolsView = {
+  agent: 'default',
+  manifestFile: null,
+  allowedSideEffects: ['read'],
+  sandbox: { isActive: true, reason: null },
+  servers: [
+    {
+      alias: 'notes',
+      transport: 'stdio',
+      version: '1.0.0',
+      digest: null,
+      state: 'drifted',
+      isLocked: true,
+      isRunning: false,
+      isSandboxed: true,
+      problem: null,
+      drift: null,
+      drifted: {
+        surface: 'sha256:found',
+        obstacle: null,
+        tools: [
+          {
+            tool: 'read',
+            change: 'changed',
+            sideEffect: 'read',
+            fields: [{ field: 'description', approved: 'Reads.', found: 'Reads, and mails it.' }],
+          },
+        ],
+      },
+      tools: [],
+    },
+  ],
+}
 
 const approval: Attention = {
   id: 'approval:c1',

@@ -246,6 +246,20 @@ export const routes = {
       response: ToolsView,
     },
   ),
+  answerDrift: route(
+    'POST /api/projects/:projectId/tasks/:taskId/servers/:alias',
+    'agent',
+    'Agrees to what a server has now, or keeps it from every agent of the project',
+    {
+      params: ofTask.extend({ alias: reference(64) }),
+      body: z.discriminatedUnion('decision', [
+        z.object({ decision: z.literal('block') }),
+        /** The digest of what was looked at, as `drifted.surface` of the server says it. */
+        z.object({ decision: z.literal('approve'), surface: z.string() }),
+      ]),
+      response: ToolsView,
+    },
+  ),
   listProcesses: route('GET /api/projects/:projectId/processes', 'agent', 'Commands that run in the background', {
     params: inProject,
     response: z.array(BackgroundProcess),
