@@ -1,12 +1,9 @@
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const newId = monotonicFactory()
 const home = process.env.HOME

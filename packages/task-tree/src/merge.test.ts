@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nodeDisk } from './disk.ts'
 import { faultyDisk } from './faulty-disk.ts'
 import { type Git, runGit } from './git.ts'
@@ -9,9 +9,6 @@ import { isForbiddenPath } from './merge.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
 import type { Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository

@@ -1,12 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
 import type { Worktrees } from './worktrees.ts'
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository

@@ -12,13 +12,11 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Git, gitRunner, runGit } from './git.ts'
+import { appeared, ended } from './process-state.testing.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository
@@ -61,7 +59,7 @@ describe('creating', () => {
 
     for (const { path } of made) expect(scratch.gitIn(path, 'status', '--porcelain')).toBe('')
     expect(await worktrees.list()).toHaveLength(8)
-  }, 30_000)
+  })
 
   test('no hook of the repository runs, during creation or in the setup script', async () => {
     for (const name of ['post-checkout', 'reference-transaction', 'pre-commit', 'post-index-change', 'post-commit']) {
@@ -119,13 +117,14 @@ describe('creating', () => {
   })
 
   test('a setup script that takes too long is ended with everything it started, and rolled back', async () => {
-    await scratch.hook(`#!/bin/sh\n(sleep 1.3; touch '${scratch.home}/survived') &\nsleep 60\n`)
-    const create = worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', setup: { timeoutMs: 300 } })
+    const pidFile = join(scratch.home, 'pid')
+    await scratch.hook(`#!/bin/sh\nsleep 300 &\necho $! > '${pidFile}'\nwait\n`)
+    const create = worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', setup: { timeoutMs: 500 } })
+    const pid = Number(await Promise.race([appeared(pidFile), create.catch(() => 0)]))
 
-    await expect(create).rejects.toMatchObject({ code: 'SETUP_HOOK_FAILED', message: expect.stringContaining('0.3 s') })
+    await expect(create).rejects.toMatchObject({ code: 'SETUP_HOOK_FAILED', message: expect.stringContaining('0.5 s') })
     await expectNothingLeft()
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(await readdir(scratch.home)).not.toContain('survived')
+    await ended(pid)
   })
 
   test('an abort leaves nothing behind', async () => {
