@@ -1,7 +1,8 @@
 import type { DurableEvent } from '@matrix/protocol'
 import type { TaskView } from '@matrix/protocol/http'
 import type { Orchestrator, Resumed } from '../operations.ts'
-import { type Life, type Machine, type ModelAnswer, openMachine, type Planted } from './simulated-machine.testing.ts'
+import { type Life, type Machine, openMachine, type Planted } from './simulated-machine.testing.ts'
+import type { ModelAnswer } from './simulated-model.testing.ts'
 import { readConversation, type Said } from './simulated-story.testing.ts'
 
 /** What the agent of a task does next, by what was said so far. */

@@ -2,15 +2,8 @@ import { findPendingMessages, findResumeState } from '@matrix/event-store'
 import { checkRequest } from '@matrix/mock-provider'
 import { builtinTools, type DurableEvent, loopTools, orchestratorTools } from '@matrix/protocol'
 import { interruptedText } from '@matrix/provider-loop'
-import {
-  type Life,
-  type Machine,
-  type Model,
-  type ModelBlock,
-  type ModelMessage,
-  openMachine,
-  type Planted,
-} from './simulated-machine.testing.ts'
+import { type Life, type Machine, openMachine, type Planted } from './simulated-machine.testing.ts'
+import type { Model, ModelBlock, ModelMessage } from './simulated-model.testing.ts'
 
 export type StoryPlan = {
   seed: number
