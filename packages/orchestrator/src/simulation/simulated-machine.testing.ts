@@ -43,6 +43,8 @@ export type Machine = {
   seen: Map<string, Map<number, string>>
   /** Commands that were left running, by the task that started them; called, they end. */
   background: Map<string, () => void>
+  /** Has everybody waited long enough for the approvals that are open. */
+  expire(): void
   disk: SimulatedDisk
   steps(): number
   modelCalls(): number
@@ -60,6 +62,9 @@ export type Machine = {
   boot(): Promise<Life>
   readSession(sessionId: string): Promise<DurableEvent[]>
   sessions(): Promise<string[]>
+  now(): number
+  /** Sets the clock forward, or back. */
+  jump(ms: number): void
 }
 
 const DATA = '/data'
@@ -75,8 +80,10 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
   const seen = new Map<string, Map<number, string>>()
   const timers = new Set<{ at: number; callback: () => void }>()
   const background = new Map<string, () => void>()
+  const expiries = new Set<AbortController>()
   const requests: Machine['requests'] = []
   const damaged = new Set<string>()
+  const directories = new Map<string, string>()
   let life = 0
   let step = 0
   let now = Date.UTC(2026, 0, 2)
@@ -153,10 +160,17 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     }
   }
 
-  async function openStore(self: Mortal, clock: World['clock'], sessions: Sessions): Promise<DataStore> {
+  function directoryOf(projectId: string): string {
+    const directory = directories.get(projectId) ?? (directories.size === 0 ? DATA : `${DATA}/${projectId}`)
+    directories.set(projectId, directory)
+    return directory
+  }
+
+  async function openStore(directory: string, self: Mortal, sessions: Sessions): Promise<DataStore> {
     const booted = disk.boot()
     const fileSystem = mortalStoreDisk(planted.disk?.(booted) ?? booted, self)
-    const jsonl = await openJsonlEventStore(`${DATA}/sessions`, { fileSystem, clock, onFatal: () => {} })
+    const { clock } = world(life)
+    const jsonl = await openJsonlEventStore(`${directory}/sessions`, { fileSystem, clock, onFatal: () => {} })
     const store = planted.store?.(jsonl) ?? jsonl
     const reserve = { isHeld: () => false, spend: async () => false, refill: async () => false }
     return { ...store, reserve, index: indexSessions(sessions) } as unknown as DataStore
@@ -192,7 +206,16 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     }
   }
 
-  const openLog = () => openJsonlEventStore(`${DATA}/sessions`, { fileSystem: disk.boot(), onFatal: () => {} })
+  /** Everything that is on the disk, of all projects. */
+  async function readAll(): Promise<Map<string, DurableEvent[]>> {
+    const all = new Map<string, DurableEvent[]>()
+    for (const directory of new Set([DATA, ...directories.values()])) {
+      const options = { fileSystem: disk.boot(), onFatal: () => {} }
+      const log = await openJsonlEventStore(`${directory}/sessions`, options)
+      for (const [sessionId, events] of await readSessions(log)) all.set(sessionId, events)
+    }
+    return all
+  }
 
   /** Holds what clients were shown against what is there. */
   function checkPromises(sessions: Sessions): void {
@@ -219,7 +242,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       die()
     },
     damage(sessionId, change) {
-      const file = `${DATA}/sessions/${sessionId}.jsonl`
+      const file = disk.names().find((name) => name.endsWith(`/${sessionId}.jsonl`)) ?? ''
       damaged.add(sessionId)
       disk.writeNow(file, Buffer.from(change(Buffer.from(disk.readNow(file) ?? []).toString('utf8'))))
     },
@@ -241,7 +264,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     async boot() {
       const self = mortal(life)
       const born = life
-      const sessions = await readSessions(await openLog())
+      const sessions = await readAll()
       checkPromises(sessions)
       const parked = findParked(sessions)
       const mine = world(born)
@@ -252,7 +275,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
           violations.push(`I12: a model was asked for ${request.sessionId}, which only waits`)
       })
       const plant = (tools: AgentTools) => planted.tools?.(tools) ?? tools
-      const tools = simulateTools(self, { outside, now: () => now, background, plant })
+      const tools = simulateTools(self, { outside, now: () => now, background, expiries, plant })
       const orchestrator = await openOrchestrator({
         world: mine,
         trust,
@@ -261,8 +284,8 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
           dataDirectory: DATA,
           findRepository: async (path) => ({ root: path, gitDirectory: `${path}/.git`, firstCommit: '1' }),
         }),
-        directoryOf: () => DATA,
-        openStore: () => openStore(self, mine.clock, sessions),
+        directoryOf,
+        openStore: (directory) => openStore(directory, self, sessions),
         openWorktrees: async () => {
           const worktrees = simulateWorktrees(outside, self.step, () => now)
           return planted.worktrees?.(worktrees) ?? worktrees
@@ -285,13 +308,15 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       orchestrator.subscribe(watch(born, parked))
       return { orchestrator, settle: () => settle(born), isOver: () => !self.isAlive() }
     },
-    async readSession(sessionId) {
-      const log = await openLog()
-      const events: DurableEvent[] = []
-      for await (const batch of log.read(sessionId)) events.push(...batch.map(({ event }) => event as DurableEvent))
-      return events
+    readSession: async (sessionId) => (await readAll()).get(sessionId) ?? [],
+    sessions: async () => [...(await readAll()).keys()],
+    expire() {
+      for (const expiry of expiries) expiry.abort()
     },
-    sessions: async () => (await openLog()).listSessions(),
+    now: () => now,
+    jump(ms) {
+      now += ms
+    },
   }
 }
 

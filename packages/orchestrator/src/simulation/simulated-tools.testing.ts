@@ -7,11 +7,16 @@ export type SimulatedToolsOptions = {
   now(): number
   /** Takes in commands that were left running, by the task that started them; called, they end. */
   background: Map<string, () => void>
+  /** Takes in what ends the wait for an approval. */
+  expiries: Set<AbortController>
   plant(tools: AgentTools): AgentTools
 }
 
 /** One tool, `bash`, whose commands write files, ask, hang or leave a mark. */
-export function simulateTools({ step }: Mortal, { outside, now, background, plant }: SimulatedToolsOptions): ToolHost {
+export function simulateTools(
+  { step }: Mortal,
+  { outside, now, background, expiries, plant }: SimulatedToolsOptions,
+): ToolHost {
   const open: ToolHost['open'] = async (request) => {
     const { taskId } = request
     const tools: AgentTools = {
@@ -23,7 +28,10 @@ export function simulateTools({ step }: Mortal, { outside, now, background, plan
             signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
           )
         if (command.startsWith('ask')) {
-          const answer = await request.approve(approvalOf(callId, command, now()), { signal })
+          const expiry = new AbortController()
+          expiries.add(expiry)
+          const either = AbortSignal.any([signal, expiry.signal])
+          const answer = await request.approve(approvalOf(callId, command, now()), { signal: either })
           if (answer.decision === 'deny') return { content: [{ type: 'text', text: 'denied' }], isError: true }
         }
         const text = await step('bash', () => {
