@@ -54,6 +54,16 @@ test('a git that takes too long is ended with everything it started', async () =
   await ended(pid)
 })
 
+test('a git that cannot be started and a folder that is gone are told apart', async () => {
+  const missing = gitRunner({ program: join(folder, 'no-git') })
+
+  await expect(missing(['status'])).rejects.toMatchObject({ code: 'GIT_MISSING' })
+  await expect(runGit(['status'], { workTree: join(folder, 'gone') })).rejects.toMatchObject({
+    code: 'REPOSITORY_UNUSABLE',
+    message: expect.stringContaining(join(folder, 'gone')),
+  })
+})
+
 test('an abort ends git, before and while it runs', async () => {
   const program = join(folder, 'slow')
   await writeFile(program, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 })
