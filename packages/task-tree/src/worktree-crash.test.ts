@@ -11,7 +11,7 @@ import type { Worktrees } from './worktrees.ts'
 
 // The whole sweep takes minutes: every step, each time before and after it. Without it some of the steps are tried.
 const isWhole = process.env.MATRIX_CRASH_SWEEP === 'whole'
-const stride = isWhole ? 1 : 9
+const stride = isWhole ? 1 : 13
 const timeout = isWhole ? 3_600_000 : 60_000
 const newId = monotonicFactory()
 const home = process.env.HOME
@@ -176,7 +176,7 @@ describe('with a disk that fails', () => {
     test(
       `${code} at any step of making and removing a worktree is reported, and nothing is lost`,
       async () => {
-        for (let at = 1; ; at += isWhole ? 1 : 15) {
+        for (let at = 1; ; at += isWhole ? 1 : 21) {
           const taskId = newId()
           let hits = 0
           const disk = faultyDisk(nodeDisk, ({ step, name }) => {
