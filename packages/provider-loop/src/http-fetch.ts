@@ -50,9 +50,9 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
       const abort = () => end(new DOMException('This operation was aborted', 'AbortError'))
       const release = () => init.signal?.removeEventListener('abort', abort)
       init.signal?.addEventListener('abort', abort)
-      request.once('close', release)
-      request.once('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
-      request.once('response', (message) => {
+      request.on('close', release)
+      request.on('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
+      request.on('response', (message) => {
         const response = toResponse(message, url)
         void ownIteration().then(() => resolve(response))
       })
@@ -129,9 +129,9 @@ function bodyOf(message: http.IncomingMessage): AsyncIterableIterator<Buffer> {
     wake()
   }
   message.on('readable', () => wake())
-  message.once('end', () => finish())
-  message.once('error', finish)
-  message.once('close', () =>
+  message.on('end', () => finish())
+  message.on('error', finish)
+  message.on('close', () =>
     finish(message.complete ? undefined : new Error('The connection ended in the middle of the answer')),
   )
 
