@@ -2,8 +2,9 @@ import type { DurableEvent } from '@matrix/protocol'
 import type { Kept } from './line.ts'
 
 /**
- * What must outlive a compaction: messages nobody has consumed yet, a question nobody has answered, the frozen configuration
- * and the identity. A compact marker names them, so that the active part of a session is found from the marker alone.
+ * What must outlive a compaction, or a conversation that is taken back: messages nobody has consumed yet, a question nobody has
+ * answered, the frozen configuration and the identity. A marker names them, so that the active part of a session is found
+ * from the marker alone.
  */
 export type Carry = {
   pending: Map<string, Kept>
@@ -47,14 +48,19 @@ export function carryEvent(carry: Carry, event: DurableEvent, place: Kept): void
       carry.fork = place
       carry.question = undefined
       return
+    case 'rewind_marker':
+      carry.question = undefined
+      carry.consumed.clear()
+      return
     case 'compact_marker':
       carry.consumed.clear()
       return
   }
 }
 
-/** What a marker written now has to name, in the order of the file. */
-export function keptNow({ pending, question, config, fork }: Carry): Kept[] {
-  const kept = [...pending.values(), ...[question?.place, config, fork].filter((place) => place !== undefined)]
+/** What this marker has to name if it is written now, in the order of the file. Who is taken back no longer asks. */
+export function keptBy(marker: DurableEvent, { pending, question, config, fork }: Carry): Kept[] {
+  const asked = marker.type === 'rewind_marker' ? undefined : question?.place
+  const kept = [...pending.values(), ...[asked, config, fork].filter((place) => place !== undefined)]
   return kept.sort(([left], [right]) => left - right)
 }

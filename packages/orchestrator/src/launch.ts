@@ -11,7 +11,7 @@ import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
-import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { isWaiting } from './waiting.ts'
 import { isoNow } from './world.ts'
 
@@ -106,7 +106,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
   const routes = await ctx.routes(roleOf(task))
-  const agents = [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name)
+  const agents = agentsAbove(ctx, taskId)
   void ctx.tools.review?.(agents, (request) =>
     askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal }),
   )

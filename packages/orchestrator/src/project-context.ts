@@ -84,3 +84,8 @@ export function roleOf(task: TaskNode): Role {
 export function taskAbove(ctx: ProjectContext, taskId: string): TaskNode | undefined {
   return ctx.tree.ancestors(taskId).find((task) => !task.folder)
 }
+
+/** Which manifests say what the agent of a task may do: its own, then those of the tasks above, nearest first. */
+export function agentsAbove(ctx: ProjectContext, taskId: string): (string | undefined)[] {
+  return [ctx.tree.get(taskId), ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent }) => agent)
+}

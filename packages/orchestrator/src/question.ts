@@ -109,11 +109,11 @@ export async function askUnasked(
   return asked
 }
 
-/** The question that a session still waits for, if any. One that was open when its agent ended, or was forked, is nobody's. */
+const endsQuestions: ReadonlySet<string> = new Set(['orchestration_completed', 'fork_marker', 'rewind_marker'])
+
+/** The question that a session still waits for, if any. One that was open when its agent ended, was forked or was taken back, is nobody's. */
 export function findOpenQuestion(events: DurableEvent[]): Asked | undefined {
-  const since = events.slice(
-    events.findLastIndex(({ type }) => type === 'orchestration_completed' || type === 'fork_marker') + 1,
-  )
+  const since = events.slice(events.findLastIndex(({ type }) => endsQuestions.has(type)) + 1)
   const asked = since.findLast((event): event is Asked => event.type === 'clarification_requested')
   const isAnswered = since.some(
     (event) => event.type === 'clarification_answered' && event.clarificationId === asked?.clarificationId,

@@ -42,6 +42,7 @@ export const errors = {
   SESSION_FENCED: { status: 409, hint: 'Another owner has taken the session over: stop, and claim it again to go on.' },
   SESSION_VERSION: { status: 422, hint: 'Install the version of Matrix that wrote the session, or a later one.' },
   SESSION_ID_INVALID: { status: 400, hint: 'Use letters, digits, - and _, at most 128 of them.' },
+  EVENT_UNKNOWN: { status: 404, hint: 'Read the session again and name the seq of an event that it holds.' },
   EVENT_INVALID: { status: 422, hint: 'Append only what JSON can say.' },
   STORAGE_FULL: { status: 507, hint: 'Free some disk space; nothing was lost, and work goes on once there is room.' },
   STORAGE_FAILED: { status: 500, hint: 'Check that the disk works and that Matrix may write to the folder.' },
