@@ -10,10 +10,7 @@ vi.setConfig({ testTimeout: 120_000 })
 const patience = { timeout: 60_000, interval: 100 }
 
 test('a server that came with a repository is used after two yeses: one to start it at all, one to what it has', async () => {
-  const { mock, orchestrator, projectId, rootId, repository, dataDirectory, send, close } = await openTestOrchestrator(
-    {},
-    { log: (e) => console.log(JSON.stringify(e)) },
-  )
+  const { mock, orchestrator, projectId, rootId, repository, dataDirectory, send, close } = await openTestOrchestrator()
   await mkdir(join(repository, '.mxd'), { recursive: true })
   const settings = { mcpServers: { notes: { command: 'node', args: ['notes.mjs'] } } }
   await writeFile(join(repository, '.mxd/config.json'), JSON.stringify(settings))
