@@ -70,6 +70,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (id === undefined) return
   const answer = answers[method]
   const body = answer ? { result: answer(params) } : { error: { code: -32601, message: 'no such method' } }
-  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...body }) + '\n')
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...body }) + '\\n')
 })
 `
