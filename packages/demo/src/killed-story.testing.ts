@@ -123,7 +123,7 @@ export function processesIn(dataDirectory: string): string[] {
 export type Outcome = {
   tasks: string[]
   /** The files of the root's branch, as git names them. */
-  files: string
+  files: string[]
   messages: string[]
   violations: string[]
   events: number
@@ -137,7 +137,7 @@ export function readOutcome({ dataDirectory, repository }: Stage): Outcome {
   const git = (...args: string[]) => execFileSync('git', ['-C', repository, ...args], { encoding: 'utf8' }).trim()
   return {
     tasks: tasks.map(({ title, status, parentId }) => `${titles.get(parentId ?? '') ?? ''}/${title}: ${status}`).sort(),
-    files: git('rev-parse', `${root?.branch}^{tree}`),
+    files: git('ls-tree', '-r', `${root?.branch}`).split('\n'),
     messages: sessions.flatMap(({ task, events }) => events.flatMap((event) => describe(task, event, titles))).sort(),
     violations: sessions.flatMap(({ task, events }) => [
       ...findMessageFaults(task, events),
