@@ -27,6 +27,7 @@ export const places: Record<Operation, `${Method} /${string}`> = {
   resumeAgent: 'POST /api/projects/:projectId/tasks/:taskId/resume',
   compactAgent: 'POST /api/projects/:projectId/tasks/:taskId/compact',
   forkTask: 'POST /api/projects/:projectId/tasks/:taskId/fork',
+  rewindTask: 'POST /api/projects/:projectId/tasks/:taskId/rewind',
   repairSession: 'POST /api/projects/:projectId/tasks/:taskId/repair',
   listTools: 'GET /api/projects/:projectId/tasks/:taskId/tools',
   answerDrift: 'POST /api/projects/:projectId/tasks/:taskId/servers/:alias',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DurableEvent, loopTools, queueMessage } from '@matrix/protocol'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { type Clock, systemClock } from './clock.ts'
 import { type DataStore, type OpenOptions, openEventStore } from './open-event-store.ts'
 import type { IndexProgress } from './session-index.ts'
 
@@ -34,7 +35,29 @@ test('appends are found without asking for it', async () => {
   const store = await open()
   await append(store, 'a', said('needle'))
 
-  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 5000 }).toBe(1)
+  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 30_000 }).toBe(1)
+})
+
+test('while sessions grow all the time, they are read in from time to time and not without a pause', async () => {
+  const pauses: number[] = []
+  let now = 0
+  const clock: Clock = {
+    now() {
+      now += 100
+      return now
+    },
+    after(ms, callback) {
+      pauses.push(ms)
+      return systemClock.after(1, callback)
+    },
+  }
+  const store = await open({ clock })
+  const hasPaused = () => pauses.some((ms) => ms >= 900)
+  let count = 0
+  for (; !hasPaused(); count += 1) await append(store, `s${count % 20}`, said(`needle ${count}`))
+  await store.index.catchUp()
+
+  expect((await store.index.search('needle', { limit: count + 1 })).hits).toHaveLength(count)
 })
 
 test('what tools were given and answered is found too, and filters narrow it', async () => {
@@ -226,6 +249,24 @@ test('a damaged session is marked, stays marked, and can be repaired', async () 
   await again.index.catchUp()
   expect(again.index.findSession('a')).toMatchObject({ lastSeq: 2, damage: undefined })
   expect(await readFile(join(directory, 'damaged', 'a.jsonl'), 'utf8')).toContain('"2"')
+})
+
+test('a session that is damaged again after its repair is kept as it was found each time', async () => {
+  const kept: string[] = []
+  for (const word of ['one', 'two']) {
+    const store = await open()
+    await append(store, 'a', said(word), said('end'))
+    await store.close()
+    await writeFile(file('a'), (await readFile(file('a'), 'utf8')).replace(`"${word}"`, `"not ${word}"`))
+    const again = await open()
+    kept.push((await again.repairSession('a'))?.kept ?? '')
+    await again.close()
+  }
+
+  expect(await Promise.all(kept.map((name) => readFile(name, 'utf8')))).toMatchObject([
+    expect.stringContaining('not one'),
+    expect.stringContaining('not two'),
+  ])
 })
 
 test('a flipped bit is repaired without losing anything', async () => {

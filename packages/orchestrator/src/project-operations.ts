@@ -7,10 +7,20 @@ import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
+import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
-import { closeTask, createTask, deleteTask, forkTask, reorderTasks, resetTask, updateTask } from './tasks.ts'
+import {
+  closeTask,
+  createTask,
+  deleteTask,
+  forkTask,
+  reorderTasks,
+  resetTask,
+  rewindTask,
+  updateTask,
+} from './tasks.ts'
 
 const byUser = { editedBy: 'user' } as const
 
@@ -74,13 +84,11 @@ export const projectOperations: ProjectOperations = {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
     return null
   },
-  forkTask: async (ctx, { params, body }) => viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
+  forkTask: async (ctx, { params, body }) =>
+    viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId, { upTo: body.upTo })),
+  rewindTask: async (ctx, { params, body }) => viewTask(ctx, await rewindTask(ctx, params.taskId, body.upTo)),
   async repairSession(ctx, { params }) {
-    const { id } = ctx.tree.get(params.taskId)
-    if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)
-    const repair = await ctx.store.repairSession(id)
-    ctx.halted.delete(id)
-    ctx.touch(id)
+    const repair = await repairTask(ctx, params.taskId)
     return repair ? { outcome: repair.outcome, lastSeq: repair.lastSeq, original: repair.kept } : null
   },
   async listTools(ctx, { params }) {

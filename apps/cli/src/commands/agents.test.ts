@@ -371,6 +371,35 @@ test('tasks are created, changed, moved and ordered', async () => {
     expect((await matrix(['task', 'update', 'parser', ...wrong], { env })).code, wrong.join(' ')).toBe(2)
 })
 
+test('a task is forked whole, or up to an event', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, forkTask: child })
+
+  await matrix(['task', 'fork', 'root', 'parser'], { env })
+  expect(await matrix(['task', 'fork', 'root', 'parser', '--up-to', '7'], { env })).toMatchObject({
+    code: 0,
+    stdout: '“Write the parser” knows what “Ship it” knew at event 7.\n',
+  })
+  expect(asked.filter(({ operation }) => operation === 'forkTask').map(({ body }) => body)).toEqual([
+    { targetTaskId: childId },
+    { targetTaskId: childId, upTo: 7 },
+  ])
+  for (const wrong of ['0', '1.5', 'last'])
+    expect((await matrix(['task', 'fork', 'root', 'parser', '--up-to', wrong], { env })).code, wrong).toBe(2)
+})
+
+test('a conversation is taken back once somebody agrees', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, rewindTask: child })
+
+  expect((await matrix(['task', 'rewind', 'parser', 'first', '--yes'], { env })).code).toBe(2)
+  expect((await matrix(['task', 'rewind', 'parser', '7'], { env })).code).not.toBe(0)
+  expect(asked.some(({ operation }) => operation === 'rewindTask')).toBe(false)
+  expect(await matrix(['task', 'rewind', 'parser', '7', '--yes'], { env })).toMatchObject({
+    code: 0,
+    stdout: '“Write the parser” goes on after event 7 when it is sent a message.\n',
+  })
+  expect(asked.find(({ operation }) => operation === 'rewindTask')?.body).toEqual({ upTo: 7 })
+})
+
 test('costs are summed and named by their tasks', async () => {
   const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
   const { env } = await fakeDaemon({

@@ -6,12 +6,13 @@ import { openDeltaMerge } from './delta-merge.ts'
 
 const other = '01K00000000000000000000002'
 
-test('pieces of text that come within a moment are put together', async () => {
+test('pieces of text are put together until they are released', () => {
   const sent: Frame[] = []
-  const merge = openDeltaMerge((frame) => sent.push(frame), 10)
+  const merge = openDeltaMerge((frame) => sent.push(frame))
   for (const piece of ['Good ', 'mor', 'ning']) merge.push(delta(piece))
   const before = sent.length
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  merge.release()
+  merge.release()
 
   expect(before).toBe(0)
   expect(sent).toEqual([delta('Good morning')])
@@ -24,9 +25,9 @@ test('whatever is merged, each task keeps its order and loses no letter', () => 
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const given = steps.map((one): Frame => (one.isDelta ? delta(one.text, one.task) : event(one.text, one.task)))
       const sent: Frame[] = []
-      const merge = openDeltaMerge((frame) => sent.push(frame), 1000)
+      const merge = openDeltaMerge((frame) => sent.push(frame))
       for (const frame of given) merge.push(frame)
-      merge.close()
+      merge.release()
 
       for (const id of [taskId, other]) expect(storyOf(sent, id)).toEqual(storyOf(given, id))
     }),

@@ -2,40 +2,37 @@ import type { Frame } from '@matrix/protocol/http'
 
 export type DeltaMerge = {
   push(frame: Frame): void
-  close(): void
+  /** Sends what is held back. */
+  release(): void
 }
 
 type Delta = Extract<Frame, { kind: 'live' }> & { event: { type: 'text_delta' } }
 
 /**
- * Puts the pieces of text of one task that arrive within a moment together. What has been held back goes out before anything
- * else of the same task, so the order stays as it was.
+ * Puts the pieces of text of one task together until they are released. What is held back goes out before anything else of the
+ * same task, so the order stays as it was.
  */
-export function openDeltaMerge(send: (frame: Frame) => void, ms: number): DeltaMerge {
-  const held = new Map<string, { frame: Delta; timer: NodeJS.Timeout }>()
-
-  const release = (taskId: string) => {
-    const one = held.get(taskId)
-    if (!one) return
-    clearTimeout(one.timer)
-    held.delete(taskId)
-    send(one.frame)
-  }
+export function openDeltaMerge(send: (frame: Frame) => void): DeltaMerge {
+  const held = new Map<string, Delta>()
 
   return {
     push(frame) {
-      const taskId = taskOf(frame)
-      if (!isDelta(frame)) {
-        if (taskId) release(taskId)
-        send(frame)
+      if (isDelta(frame)) {
+        const before = held.get(frame.taskId)
+        held.set(frame.taskId, before ? join(before, frame) : frame)
         return
       }
-      const one = held.get(frame.taskId)
-      if (one) one.frame = join(one.frame, frame)
-      else held.set(frame.taskId, { frame, timer: setTimeout(release, ms, frame.taskId) })
+      const taskId = taskOf(frame)
+      const before = taskId && held.get(taskId)
+      if (before) {
+        held.delete(taskId)
+        send(before)
+      }
+      send(frame)
     },
-    close() {
-      for (const taskId of [...held.keys()]) release(taskId)
+    release() {
+      for (const frame of held.values()) send(frame)
+      held.clear()
     },
   }
 }

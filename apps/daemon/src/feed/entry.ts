@@ -9,6 +9,8 @@ export type Entry = {
   /** Only of `event` frames. */
   seq: number
   bytes: Buffer
+  /** Where the frame of the same task before this one is, as far as it was still known. */
+  before: number | undefined
 }
 
 export type Filter = { projectId?: string | undefined; taskId?: string | undefined }
@@ -16,7 +18,8 @@ export type Filter = { projectId?: string | undefined; taskId?: string | undefin
 export function toEntry(frame: Frame, epoch: string, position: number): Entry {
   const { projectId, taskId } = placeOf(frame)
   const seq = frame.kind === 'event' ? frame.seq : 0
-  return { position, kind: frame.kind, projectId, taskId, seq, bytes: formatFrame(frame, `${epoch}.${position}`) }
+  const bytes = formatFrame(frame, `${epoch}.${position}`)
+  return { position, kind: frame.kind, projectId, taskId, seq, bytes, before: undefined }
 }
 
 /** One server-sent event. JSON holds no line break, so it is always one line of data. */

@@ -37,46 +37,51 @@ export type Feed = {
   close(): void
 }
 
-const usualLimits = { frames: 20_000, bytes: 32 * 1024 * 1024, readers: 1000, mergeMs: 50, beatMs: 15_000 }
+const usualLimits = { frames: 20_000, bytes: 32 * 1024 * 1024, readers: 1000, paceMs: 50, beatMs: 15_000 }
 
 /** Everything that happens, to everyone who listens. */
 export function openFeed({ epoch, onFailure = () => {}, limits = {} }: FeedOptions): Feed {
-  const { frames, bytes, readers: most, mergeMs, beatMs } = { ...usualLimits, ...limits }
+  const { frames, bytes, readers: most, paceMs, beatMs } = { ...usualLimits, ...limits }
   const ring = openRing(epoch, { frames, bytes })
   const readers = new Map<Reader, () => boolean>()
   let beats: NodeJS.Timeout | undefined
   let isScheduled = false
+  let flushedAt = Number.NEGATIVE_INFINITY
+  let waiting: NodeJS.Timeout | undefined
 
+  const merge = openDeltaMerge(ring.push)
   const flush = () => {
     isScheduled = false
+    flushedAt = performance.now()
+    merge.release()
     const shared = openBatches()
     for (const reader of readers.keys()) reader.pump(shared)
   }
-  const merge = openDeltaMerge((frame) => {
-    ring.push(frame)
-    if (isScheduled || readers.size === 0) return
+  /** What happens alone is sent at once; what happens all the time is sent together, so many times a second. */
+  const publish = (frame: Frame) => {
+    merge.push(frame)
+    if (isScheduled) return
     isScheduled = true
-    // Everything that happens in one go is written in one go.
-    setImmediate(flush)
-  }, mergeMs)
+    const waitMs = flushedAt + paceMs - performance.now()
+    if (waitMs <= 0) setImmediate(flush)
+    else waiting = setTimeout(flush, waitMs)
+  }
 
+  const take: Batches['take'] = (filter, from) =>
+    collect(ring, { filter, from, accepts: (entry) => matches(filter, entry) })
   const openBatches = (): Batches => {
     const made = new Map<string, Batch>()
     return {
       take(filter, position) {
         const key = `${filter.projectId}/${filter.taskId}@${position}`
-        const known = made.get(key)
-        if (known) return known
-        const batch = collect(ring, position, (entry) => matches(filter, entry))
+        const batch = made.get(key) ?? take(filter, position)
         made.set(key, batch)
         return batch
       },
     }
   }
   /** For readers that catch up alone, at a moment of their own. */
-  const alone: Batches = {
-    take: (filter, position) => collect(ring, position, (entry) => matches(filter, entry)),
-  }
+  const alone: Batches = { take }
 
   const recheck = () => {
     for (const [reader, isAllowed] of readers) if (!isAllowed()) reader.end()
@@ -94,7 +99,7 @@ export function openFeed({ epoch, onFailure = () => {}, limits = {} }: FeedOptio
   }
 
   return {
-    publish: merge.push,
+    publish,
     async subscribe({ filter, cursor, session, isAllowed = () => true }) {
       if (readers.size >= most) throw new MatrixError('LIMIT_REACHED', `${most} streams are open already.`)
       const start = findStart(ring, cursor)
@@ -116,7 +121,7 @@ export function openFeed({ epoch, onFailure = () => {}, limits = {} }: FeedOptio
     recheck,
     readers: () => readers.size,
     close() {
-      merge.close()
+      clearTimeout(waiting)
       flush()
       for (const reader of readers.keys()) reader.end()
       clearInterval(beats)

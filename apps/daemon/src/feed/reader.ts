@@ -93,7 +93,7 @@ export function openReader(options: ReaderOptions): Reader {
         continue
       }
       const batch = follower
-        ? collect(ring, position, (entry) => follower.accepts(entry))
+        ? collect(ring, { filter, from: position, accepts: follower.accepts })
         : shared.take(filter, position)
       position = batch.next
       if (batch.bytes && !write(batch.bytes)) {
@@ -122,17 +122,30 @@ export function openReader(options: ReaderOptions): Reader {
 const heartbeat = Buffer.from(':\n\n')
 
 /** The matching frames from a position on, about as many as are written at once. */
-export function collect(ring: Ring, from: number, accepts: (entry: Entry) => boolean): Batch {
+export function collect(
+  ring: Ring,
+  { filter, from, accepts }: { filter: Filter; from: number; accepts(entry: Entry): boolean },
+): Batch {
   const parts: Buffer[] = []
   let bytes = 0
   let next = from
-  for (; next < ring.head() && bytes < batchBytes; next += 1) {
-    const entry = ring.at(next)
+  for (const entry of candidates(ring, filter, from)) {
+    if (bytes >= batchBytes) return { bytes: Buffer.concat(parts, bytes), next }
+    next = entry.position + 1
     if (!accepts(entry)) continue
     parts.push(entry.bytes)
     bytes += entry.bytes.length
   }
-  return { bytes: parts.length > 1 ? Buffer.concat(parts, bytes) : parts[0], next }
+  return { bytes: parts.length > 1 ? Buffer.concat(parts, bytes) : parts[0], next: ring.head() }
+}
+
+/** Most readers watch one task, and need not look at what the others do. */
+function candidates(ring: Ring, { taskId }: Filter, from: number): Iterable<Entry> {
+  return taskId === undefined ? allFrom(ring, from) : ring.ofTask(taskId, from)
+}
+
+function* allFrom(ring: Ring, from: number): Generator<Entry> {
+  for (let position = from; position < ring.head(); position += 1) yield ring.at(position)
 }
 
 function whenDrained(response: ServerResponse): Promise<void> {

@@ -5,6 +5,8 @@ import { projectId, said, taskId } from '../scripted-orchestrator.testing.ts'
 import { openRing } from './ring.ts'
 import { findStart } from './start-position.ts'
 
+const other = '01K00000000000000000000002'
+
 test('the ring holds the latest frames that fit, each at its position, and never more', () => {
   const lengths = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 60 })
   fc.assert(
@@ -26,6 +28,25 @@ test('the ring holds the latest frames that fit, each at its position, and never
       if (before > 0 && ring.head() - ring.oldest() < frames)
         expect(total + sizeOf(before, texts[before - 1] ?? 0)).toBeGreaterThan(bytes)
     }),
+  )
+})
+
+test('the frames of one task are found without looking at those of the others', () => {
+  const task = fc.constantFrom(taskId, other)
+  fc.assert(
+    fc.property(
+      fc.array(task, { maxLength: 60 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.nat(60),
+      (tasks, frames, from) => {
+        const ring = openRing('e', { frames, bytes: 1e6 })
+        for (const [index, one] of tasks.entries()) ring.push({ ...frame(index + 1, 1), taskId: one })
+        const all = Array.from({ length: ring.head() - ring.oldest() }, (_, index) => ring.at(ring.oldest() + index))
+
+        for (const one of [taskId, other])
+          expect(ring.ofTask(one, from)).toEqual(all.filter((entry) => entry.taskId === one && entry.position >= from))
+      },
+    ),
   )
 })
 
@@ -53,7 +74,7 @@ test('a newcomer, and whoever knew the daemon before its restart, is told so and
   expect(findStart(ring, 'other.1')).toEqual({ position: 2, resync: 'restarted' })
 })
 
-function frame(seq: number, length: number): Frame {
+function frame(seq: number, length: number): Extract<Frame, { kind: 'event' }> {
   return { kind: 'event', projectId, taskId, seq, event: said('x'.repeat(length)) }
 }
 
