@@ -59,7 +59,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     process.exitCode = result.exitCode
     return result.exitCode
   } finally {
-    await closeSoon(orchestrator)
+    await orchestrator.close()
     // What did not end well can be looked at, and gone on with.
     if (isDone) await rm(data.folder, { recursive: true, force: true })
   }
@@ -95,15 +95,6 @@ async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutM
   return { ...outcome, result, exitCode, merged, task, seconds: (Date.now() - startedAt) / 1000 }
 }
 
-const CLOSE_MS = 5000
-
-/** What still starts, such as a server that is being fetched, is of no use any more: it is not waited for long. */
-async function closeSoon(orchestrator: Orchestrator): Promise<void> {
-  const late = setTimeout(() => process.exit(), CLOSE_MS)
-  await orchestrator.close()
-  clearTimeout(late)
-}
-
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
   if (words.length === 1 && words[0] === '-') return (await readInput('-', 1_000_000)).toString('utf8')
   if (words.length > 0) return words.join(' ')
@@ -117,7 +108,9 @@ function orchestratorOptions(
   dataDirectory: string,
   { unsandboxed, verbose }: RunOptions,
 ): NodeOrchestratorOptions & { dataDirectory: string } {
-  const options = { dataDirectory, note: 'matrix run', ...(unsandboxed ? { unboxedAgreed: true } : {}) }
+  // Packages are the same for everybody, so they are fetched once and not for each run.
+  const packagesDirectory = join(dataFolder(), 'packages')
+  const options = { dataDirectory, packagesDirectory, note: 'matrix run', ...(unsandboxed && { unboxedAgreed: true }) }
   if (!verbose) return options
   return { ...options, log: ({ level, message }) => printError(`${level}: ${printableLine(message)}`) }
 }
