@@ -29,6 +29,11 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
   await noticeProblem(ctx, taskId, problem, ts)
 }
 
+/** Messages of one clause have no full stop; with something behind them they need one. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
+}
+
 /** Makes a problem known to the person and to the task above. */
 export async function noticeProblem(ctx: ProjectContext, taskId: string, problem: Problem, ts: string): Promise<void> {
   const task = ctx.tree.find(taskId)
@@ -39,7 +44,7 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
     projectId: ctx.id,
     taskId,
     taskTitle: task.title,
-    text: `${problem.message} ${problem.hint}`,
+    text: `${sentence(problem.message)} ${problem.hint}`,
     since: ts,
   })
   ctx.touch(taskId)
