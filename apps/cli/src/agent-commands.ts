@@ -233,7 +233,12 @@ function addTask(program: Command, done: Done): void {
     .action(async (name, children, options) => done(await (await load()).orderTasks(name, children, options)))
   one('fork', 'give another task what this one knows')
     .argument('<target>', taskArgument)
+    .option('--up-to <seq>', 'the last event to take over; all of them when left out')
     .action(async (name, target, options) => done(await (await load()).forkTask(name, target, options)))
+  one('rewind', 'take the conversation back to an event')
+    .argument('<seq>', 'the last event that still counts: see matrix logs --raw')
+    .option(...yes)
+    .action(async (name, seq, options) => done(await (await load()).rewindTask(name, seq, options)))
   one('compact', 'have the conversation summed up').action(async (name, options) =>
     done(await (await load()).compactTask(name, options)),
   )

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { addAgentCommands } from './agent-commands.ts'
+import { type Done, json, project, taskArgument } from './command-options.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { addSetupCommands } from './setup-commands.ts'
 
@@ -89,12 +90,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--json', 'print the lock and the proposed classes as one JSON document')
     .action(async (file, options) => done(await (await import('./commands/lock.ts')).lock(file, options)))
 
-  program
-    .command('tools')
-    .summary('the tools of an agent by their URIs, and what the gate says to each')
-    .argument('<manifest>', 'a manifest or lock')
-    .option('--json', 'print one JSON document')
-    .action(async (file, options) => done(await (await import('./commands/tools.ts')).tools(file, options)))
+  addTools(program, done)
 
   program
     .command('call')
@@ -197,4 +193,31 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   for (const command of program.commands) for (const one of [command, ...command.commands]) one.exitOverride()
   return program
+}
+
+function addTools(program: Command, done: Done): void {
+  const load = () => import('./commands/server-drift.ts')
+  const tools = program
+    .command('tools')
+    .summary('the tools of an agent by their URIs, and what the gate says to each')
+    .argument('<manifest>', 'a manifest or lock')
+    .option(...json)
+    .action(async (file, options) => done(await (await import('./commands/tools.ts')).tools(file, options)))
+  const answering = (name: string, summary: string) =>
+    tools
+      .command(name)
+      .summary(summary)
+      .argument('<server>', 'its alias')
+      .option('-t, --task <task>', `whose server it is: ${taskArgument}`, 'root')
+      .option(...project)
+      .option(...json)
+  answering('approve', 'show what is different about a server, and lock it as it is now')
+    .option('--digest <digest>', 'agree to exactly this, without being asked')
+    .action(async (server, _options, command: Command) =>
+      done(await (await load()).approveServer(server, command.optsWithGlobals())),
+    )
+  answering('block', 'keep a server from every agent of the project').action(
+    async (server, _options, command: Command) =>
+      done(await (await load()).blockServer(server, command.optsWithGlobals())),
+  )
 }

@@ -37,7 +37,7 @@ export async function openTab(browser: Browser): Promise<Tab> {
 }
 
 /** Lets the tab in by the address that the daemon printed when it started. */
-export async function enterByAddress({ page }: Tab, world: World): Promise<void> {
+export async function enterByAddress({ page }: Tab, world: Pick<World, 'enrolmentUrl'>): Promise<void> {
   await page.goto(world.enrolmentUrl)
   await page.getByRole('navigation', { name: 'Main' }).waitFor()
 }

@@ -53,6 +53,7 @@ describeInBrowser('every view', () => {
     expect(await findBarriers(page)).toEqual([])
 
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     expect(await findBarriers(page)).toEqual([])

@@ -64,15 +64,37 @@ export async function openWorld({ playbook, files = {}, config = {} }: WorldOpti
       world.client = await connectLocal(dataDirectory)
     },
     async close() {
-      if (daemon.process.exitCode === null && daemon.process.signalCode === null) {
-        daemon.process.kill('SIGTERM')
-        await once(daemon.process, 'exit')
-      }
+      await endDaemon(daemon.process)
       await mock.close()
       await rm(home, { recursive: true, force: true })
     },
   }
   return world
+}
+
+/** What somebody has who started Matrix for the first time, without a key: nothing of it is prepared by a test. */
+export type DemoWorld = Pick<World, 'url' | 'enrolmentUrl' | 'client' | 'close'>
+
+export async function openDemoWorld(): Promise<DemoWorld> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'matrix-ui-demo-')))
+  await chmod(home, 0o755)
+  const dataDirectory = join(home, '.mxd')
+  const daemon = await runDaemon(home, dataDirectory, '0', ['--demo'])
+  return {
+    url: new URL(daemon.url).origin,
+    enrolmentUrl: daemon.url,
+    client: await connectLocal(dataDirectory),
+    async close() {
+      await endDaemon(daemon.process)
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function endDaemon(daemon: ChildProcess): Promise<void> {
+  if (daemon.exitCode !== null || daemon.signalCode !== null) return
+  daemon.kill('SIGTERM')
+  await once(daemon, 'exit')
 }
 
 function providerOf(mock: MockProvider): Record<string, unknown> {
@@ -127,8 +149,14 @@ async function prepareRepository(
 
 type RunningDaemon = { process: ChildProcess; url: string }
 
-async function runDaemon(home: string, dataDirectory: string, port = '0'): Promise<RunningDaemon> {
-  const args = [daemonProgram, '--data-dir', dataDirectory, '--port', port, '--ui', builtUi, '--enrol', '--foreground']
+async function runDaemon(
+  home: string,
+  dataDirectory: string,
+  port = '0',
+  flags: string[] = [],
+): Promise<RunningDaemon> {
+  const where = ['--data-dir', dataDirectory, '--port', port, '--ui', builtUi]
+  const args = [daemonProgram, ...where, '--enrol', '--foreground', ...flags]
   const daemon = spawn(process.execPath, args, { env: envOf(home), stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   return new Promise((resolve, reject) => {

@@ -1,6 +1,19 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
 import type { DurableEvent } from '@matrix/protocol'
-import { type ContractCase, compacted, consumed, message, readAll, readStored, said, stamp } from './contract-case.ts'
+import {
+  answered,
+  type ContractCase,
+  called,
+  compacted,
+  consumed,
+  message,
+  readAll,
+  readStored,
+  rewound,
+  said,
+  stamp,
+} from './contract-case.ts'
+import { REWOUND_CALL_TEXT } from './fork.ts'
 
 /** What a conversation resumes from. */
 export const activeContract: ContractCase[] = [
@@ -53,6 +66,47 @@ export const activeContract: ContractCase[] = [
       ])
       await store.append('s', fence, [consumed('m2', 'm3'), compacted('three')])
       deepStrictEqual(await store.readActive('s'), [config, fork, compacted('three')])
+      await store.close()
+    },
+  },
+  {
+    name: 'a conversation that is taken back goes on from an earlier event, and what waits goes on waiting',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      await store.append('s', fence, [message('m1'), consumed('m1'), called('c1'), answered('c1'), message('m2')])
+      await store.append('s', fence, [compacted('sum'), consumed('m2'), message('m3'), rewound(3), said('on')])
+      const taken = [message('m1'), consumed('m1'), called('c1'), answered('c1', REWOUND_CALL_TEXT), message('m3')]
+      deepStrictEqual(await store.readActive('s'), [...taken, rewound(3), said('on')])
+      strictEqual(await store.hasMessage('s', 'm2'), true)
+
+      // Taking back can itself be taken back, and a compaction ends all of it.
+      await store.append('s', fence, [rewound(7), said('as before')])
+      deepStrictEqual(await store.readActive('s'), [
+        ...[message('m2'), compacted('sum'), consumed('m2'), message('m3')],
+        ...[rewound(7), said('as before')],
+      ])
+      await store.append('s', fence, [compacted('end')])
+      deepStrictEqual(await store.readActive('s'), [message('m3'), compacted('end')])
+      strictEqual(await store.lastSeq('s'), 13)
+      await store.close()
+    },
+  },
+  {
+    name: 'a question survives compactions until it is answered or its conversation is taken back',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      const asked: DurableEvent = { type: 'clarification_requested', ...stamp, clarificationId: 'c', question: '?' }
+      const answer = { clarificationId: 'c', answer: '!', by: 'user' } as const
+      await store.append('s', fence, [asked, compacted('one'), compacted('two')])
+      deepStrictEqual(await store.readActive('s'), [asked, compacted('two')])
+
+      await store.append('s', fence, [{ type: 'clarification_answered', ...stamp, ...answer }, compacted('three')])
+      deepStrictEqual(await store.readActive('s'), [compacted('three')])
+
+      await store.append('s', fence, [said('before'), asked, rewound(6), compacted('four')])
+      deepStrictEqual(await store.readActive('s'), [compacted('four')])
       await store.close()
     },
   },

@@ -1,6 +1,7 @@
 import { ok } from 'node:assert/strict'
 import { type DurableEvent, MatrixError } from '@matrix/protocol'
 import type { EventStore } from './event-store.ts'
+import type { RewindMarker } from './fork.ts'
 import type { StoredEvent } from './stored-event.ts'
 
 /** Opens the store of one case. A second call, after the first store was closed, opens the same data again. */
@@ -12,6 +13,7 @@ export const stamp = { taskId: 't', ts: '2026-01-01T00:00:00.000Z' }
 
 export const said = (text: string): DurableEvent => ({ type: 'assistant_text', ...stamp, text })
 export const compacted = (checkpoint: string): DurableEvent => ({ type: 'compact_marker', ...stamp, checkpoint })
+export const rewound = (upTo: number): RewindMarker => ({ type: 'rewind_marker', ...stamp, upTo })
 export const consumed = (...messageIds: string[]): DurableEvent => ({ type: 'messages_consumed', ...stamp, messageIds })
 export const called = (callId: string): DurableEvent => ({ type: 'tool_call', ...stamp, callId, name: 'n', input: {} })
 export const message = (id: string): DurableEvent => ({
@@ -48,6 +50,6 @@ export function isError(code: string): (error: unknown) => boolean {
 }
 
 export async function waitFor(condition: () => boolean): Promise<void> {
-  for (let waits = 0; !condition() && waits < 200; waits += 1) await new Promise((resolve) => setTimeout(resolve, 10))
-  ok(condition(), 'nothing was heard for two seconds')
+  for (let waits = 0; !condition() && waits < 3000; waits += 1) await new Promise((resolve) => setTimeout(resolve, 10))
+  ok(condition(), 'nothing was heard for half a minute')
 }

@@ -36,12 +36,36 @@ export const forkContract: ContractCase[] = [
       ])
       deepStrictEqual(events.slice(6), [
         answered('c2', FORKED_CALL_TEXT, 'b'),
-        { type: 'fork_marker', sourceTaskId: 'a', ...marker('b') },
+        { type: 'fork_marker', sourceTaskId: 'a', sourceSeq: 8, ...marker('b') },
       ])
       deepStrictEqual(
         findPendingMessages(await store.readActive('a')).map(({ id }) => id),
         ['m2'],
       )
+      await store.close()
+    },
+  },
+  {
+    name: 'a fork up to an event knows what its source knew then, and answers the calls that were open then',
+    async run(open) {
+      const store = await open()
+      const source = await store.claim('a', 'me')
+      await store.append('a', source, [message('m1'), said('old'), compacted('one'), consumed('m1'), called('c1')])
+      await store.append('a', source, [answered('c1'), message('m2'), compacted('two'), consumed('m2'), said('new')])
+      await store.copySessionFrom('a', 'b', await store.claim('b', 'me'), marker('b'), { upTo: 5 })
+
+      deepStrictEqual(await readAll(store, 'b'), [
+        message('m1'),
+        compacted('one'),
+        consumed('m1'),
+        called('c1'),
+        answered('c1', FORKED_CALL_TEXT, 'b'),
+        { type: 'fork_marker', sourceTaskId: 'a', sourceSeq: 5, ...marker('b') },
+      ])
+      const fence = await store.claim('c', 'me')
+      for (const upTo of [0, -1, 1.5, 11])
+        await rejects(store.copySessionFrom('a', 'c', fence, marker('c'), { upTo }), isError('EVENT_UNKNOWN'))
+      strictEqual(await store.lastSeq('c'), 0)
       await store.close()
     },
   },

@@ -76,7 +76,7 @@ const faultSets: NonNullable<CrashPlan['faults']>[] = [
   [{ on: 'sync', kinds: ['EIO'], oneIn: 25 }],
 ]
 
-/** One process: it looks at everything that is there, then writes, reads, forks and compacts until it is done or dead. */
+/** One process: it looks at everything that is there, then writes, reads, forks, compacts and takes back until it is done or dead. */
 async function work(open: OpenOnDisk, disk: SimulatedDisk, random: Random, book: Book): Promise<void> {
   const store = await inspect(open, disk, book)
   const life = book.life()
@@ -130,8 +130,11 @@ async function tryFork(store: EventStore, random: Random, book: Book): Promise<v
   const target = `fork-${book.nextId()}`
   const fence = await store.claim(target, 'writer')
   const marker = { taskId: target, ts: TS, title: target, description: '', worktreePath: null }
+  const source = random.pick(sessionIds)
+  const last = await store.lastSeq(source)
+  const upTo = last > 0 && random.chance(0.5) ? 1 + random.int(last) : undefined
   book.forking(target)
-  await store.copySessionFrom(random.pick(sessionIds), target, fence, marker).then(
+  await store.copySessionFrom(source, target, fence, marker, { upTo }).then(
     (seq) => book.forked(target, seq),
     (error) => book.fatalOnly(error),
   )
@@ -205,6 +208,7 @@ function openBook() {
         message: { source: 'user', id: `m${last}`, text: 'x'.repeat(random.int(60)) },
       }
     }
+    if (kind === 5) return { type: 'rewind_marker', ...stamp, upTo: random.int(20) }
     return { type: 'assistant_text', ...stamp, text: 'é'.repeat(random.int(kind === 9 ? 400 : 40)) }
   }
 

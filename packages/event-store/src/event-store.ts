@@ -8,6 +8,9 @@ export type Fence = { owner: string; epoch: number }
 /** A session has grown to this seq. A hint may be late or left out: what counts is what `read` returns. */
 export type Hint = { sessionId: string; seq: number }
 
+/** Takes a session as it was when the event with this seq was its last; as it is now when left out. */
+export type UpTo = { upTo?: number | undefined }
+
 /** Keeps sessions. What `append` has acknowledged is there for good; everything that is read is there for good too. */
 export type EventStore = {
   /** Makes `owner` the only one who may append, once everything the owner before it was promised is stored. */
@@ -21,13 +24,13 @@ export type EventStore = {
   /** Everything after a seq, in order, a batch at a time. */
   read(sessionId: string, options?: { after?: number; limit?: number }): AsyncIterable<StoredEvent[]>
   /** What a conversation resumes from: the last compact marker and what follows, preceded by what the marker must not hide. */
-  readActive(sessionId: string): Promise<DurableEvent[]>
+  readActive(sessionId: string, options?: UpTo): Promise<DurableEvent[]>
   /** The seq of the last event; 0 when there is none. */
   lastSeq(sessionId: string): Promise<number>
   /** Whether a message with this id was ever stored in the session, consumed or not. */
   hasMessage(sessionId: string, messageId: string): Promise<boolean>
   /** Makes an unstarted session a fork of another, in one append. */
-  copySessionFrom(source: string, target: string, fence: Fence, marker: ForkTarget): Promise<number>
+  copySessionFrom(source: string, target: string, fence: Fence, marker: ForkTarget, options?: UpTo): Promise<number>
   listSessions(): Promise<string[]>
   /** Calls back after something was stored; the answer ends it. */
   subscribe(listener: (hint: Hint) => void): () => void

@@ -23,6 +23,7 @@ test.each<[string, DurableEvent[], string]>([
   ['nothing was ever said', [], 'new'],
   ['messages wait and nothing was said', [message('m1')], 'new'],
   ['it was forked and not started', [said('old'), completed('end_turn'), forked()], 'new'],
+  ['it was taken back', [called('a'), completed('tool_use'), rewound(1)], 'new'],
   ['its last turn asked for nothing', [consumed('m1'), said('hello'), completed('end_turn')], 'yielding'],
   ['it yielded', [said('waiting'), called('y', loopTools.yield), completed('tool_use')], 'yielding'],
   [
@@ -72,6 +73,9 @@ function compacting(): DurableEvent {
 }
 function stopped(): DurableEvent {
   return { type: 'agent_stopped', ...stamp, reason: 'by hand' }
+}
+function rewound(upTo: number): DurableEvent {
+  return { type: 'rewind_marker', ...stamp, upTo }
 }
 function forked(): DurableEvent {
   return { type: 'fork_marker', ...stamp, sourceTaskId: 's', title: '', description: '', worktreePath: null }

@@ -5,7 +5,7 @@ export { type DirectoryLock, type LockHolder, lockDirectory } from './directory-
 export { type EventStore, type Fence, type Hint, readPage, tailSession } from './event-store.ts'
 export { eventText } from './event-text.ts'
 export { type FileSystem, nodeFileSystem, type OpenFile } from './file-system.ts'
-export { type ForkTarget, findIdentity, forkEvents } from './fork.ts'
+export { type ForkTarget, findIdentity, forkEvents, rewindEvents } from './fork.ts'
 export { type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
 export { runEventMigrations } from './migration.ts'
 export { type DataStore, type OpenOptions, openEventStore } from './open-event-store.ts'

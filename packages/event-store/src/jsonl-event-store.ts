@@ -123,7 +123,7 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     async *read(sessionId, { after = 0, limit: count = Number.POSITIVE_INFINITY } = {}) {
       yield* session(sessionId).read({ after, limit: count })
     },
-    readActive: async (sessionId) => session(sessionId).readActive(),
+    readActive: async (sessionId, options) => session(sessionId).readActive(options),
     async lastSeq(sessionId) {
       return Math.max(0, (await session(sessionId).tail()).seq)
     },
@@ -132,11 +132,16 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
         `"id":${JSON.stringify(messageId)}`,
         (event) => event.type === 'message' && event.message.id === messageId,
       ),
-    async copySessionFrom(source, target, fence, marker) {
+    async copySessionFrom(source, target, fence, marker, { upTo } = {}) {
+      const last = await store.lastSeq(source)
+      const sourceSeq = upTo ?? last
+      if (!Number.isInteger(sourceSeq) || sourceSeq > last || (upTo !== undefined && upTo < 1))
+        throw new MatrixError('EVENT_UNKNOWN', `Session ${source} has no event ${upTo}; its last one is ${last}.`)
       const present = await store.readActive(target)
       if (present.some(({ type }) => type !== 'message'))
         throw new MatrixError('SESSION_EXISTS', `Session ${target} has begun; only an unstarted one can become a fork.`)
-      return store.append(target, fence, forkEvents(await store.readActive(source), source, marker))
+      const active = await store.readActive(source, { upTo: sourceSeq })
+      return store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))
     },
     async listSessions() {
       const names = await fileSystem.list(directory)

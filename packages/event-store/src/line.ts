@@ -15,7 +15,7 @@ export type Line = {
   seq: number
   /** How many lines of the same append follow. Left out for the last one, so a cut between two shows. */
   more?: number
-  /** Only on a compact marker: what stands before it and is still needed. */
+  /** Only on a marker from which the active part starts: what stands before it and is still needed. */
   keeps?: Kept[]
   event: DurableEvent
   sum: string

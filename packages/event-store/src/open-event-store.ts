@@ -51,6 +51,7 @@ export async function openEventStore(directory: string, options: OpenOptions = {
         sessionOf: (archive) => readSessionId(fileSystem, join(directories.archive, archive)),
         readHeads: (archive) => readArchivedAs(fileSystem, join(directories.archive, archive), parseHeads),
         readLines: (archive) => readArchivedLines(fileSystem, join(directories.archive, archive)),
+        remove: (archive) => fileSystem.remove(join(directories.archive, archive)),
         readEvents: (archive, seqs) => readArchivedEvents(fileSystem, join(directories.archive, archive), seqs),
       },
     })

@@ -94,7 +94,7 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a compaction forgets the messages that wait',
     file: 'session-writer.ts',
-    write: "event.type === 'compact_marker' ? keptNow(carry) : []",
+    write: 'startsActive(event) ? keptBy(event, carry) : []',
     instead: '[]',
   },
   {
@@ -112,9 +112,9 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a fork is appended event by event',
     file: 'jsonl-event-store.ts',
-    write: 'return store.append(target, fence, forkEvents(await store.readActive(source), source, marker))',
+    write: 'return store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))',
     instead:
-      'let seq = 0; for (const event of forkEvents(await store.readActive(source), source, marker)) seq = await store.append(target, fence, [event]); return seq',
+      'let seq = 0; for (const event of forkEvents(active, { sourceTaskId: source, sourceSeq }, marker)) seq = await store.append(target, fence, [event]); return seq',
   },
 ]
 

@@ -18,7 +18,7 @@ export function applyResumeEvent(fold: ResumeFold, event: DurableEvent): ResumeF
   if (event.type === 'tool_call') fold.open[event.callId] = event.name
   if (event.type === 'tool_result') delete fold.open[event.callId]
   // What the model is shown starts anew at a marker, and so do the calls it waits for.
-  if (event.type === 'compact_marker') fold.open = {}
+  if (event.type === 'compact_marker' || event.type === 'rewind_marker') fold.open = {}
   fold.state = stateAfter(fold.state, event)
   return fold
 }
@@ -51,8 +51,9 @@ function stateAfter(state: ResumeState, event: DurableEvent): ResumeState {
       return 'interrupted'
     case 'compact_marker':
       return state === 'done' ? 'done' : 'interrupted'
-    // A forked session has been given knowledge and nothing to do yet.
+    // A session that was forked or taken back has its knowledge and nothing to do yet.
     case 'fork_marker':
+    case 'rewind_marker':
       return 'new'
     // A turn that asked for nothing parks the agent; only a message wakes it.
     case 'turn_completed':

@@ -45,6 +45,35 @@ test('an archived id is free again, and both are kept', async () => {
   expect(existsSync(join(directory, 'archive', archive))).toBe(true)
 })
 
+test('two lives of the same length are two archives', async () => {
+  await append('a', said('first life'))
+  const first = await store.archiveSession('a')
+  await append('a', said('second life'))
+  const second = await store.archiveSession('a')
+
+  expect(second).not.toBe(first)
+  expect((await store.index.search('life')).hits).toHaveLength(2)
+  await store.restoreSession(first)
+  expect(await store.readActive('a')).toEqual([said('first life')])
+})
+
+test('an archive that a crash left beside its session counts once, and archiving goes on', async () => {
+  await append('a', said('needle'), paid(2))
+  const bytes = await readFile(file('a'))
+  const archive = await store.archiveSession('a')
+  await store.close()
+  await writeFile(file('a'), bytes)
+  store = await open(directory)
+  await store.index.catchUp()
+
+  expect(store.index.costs([])).toMatchObject([{ usd: 2 }])
+  expect((await store.index.search('needle')).hits).toHaveLength(1)
+  expect(await store.archiveSession('a')).toBe(archive)
+  await store.index.catchUp()
+  expect(store.index.costs([])).toMatchObject([{ usd: 2 }])
+  expect(store.index.sessions()).toMatchObject([{ sessionId: 'a', archive }])
+})
+
 test('a session is not restored under the hands of somebody who has begun a new one', async () => {
   await append('a', said('first life'))
   const archive = await store.archiveSession('a')
@@ -151,6 +180,11 @@ const file = (sessionId: string) => join(directory, 'sessions', `${sessionId}.js
 
 function said(text: string, day = '01'): DurableEvent {
   return { type: 'assistant_text', taskId: 't', ts: `2026-01-${day}T00:00:00.000Z`, text }
+}
+function paid(costUsd: number): DurableEvent {
+  const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  const ts = '2026-01-01T00:00:00.000Z'
+  return { type: 'turn_completed', taskId: 't', ts, model: 'm', stopReason: 'end_turn', usage, costUsd }
 }
 function ended(day: string): DurableEvent {
   const ts = `2026-01-${day}T00:00:01.000Z`

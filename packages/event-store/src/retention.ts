@@ -33,18 +33,19 @@ type Parts = {
 
 export function openRetention({ fileSystem, checker, jsonl, index, directories }: Parts): Retention {
   /** The file of a session, once every line of it was found to hold. */
-  async function checkWhole(session: SessionFile): Promise<{ source: string; size: number; seq: number }> {
-    const { size, seq } = await session.tail()
+  async function checkWhole(session: SessionFile): Promise<{ source: string; size: number; seq: number; sum: string }> {
+    const { size, seq, sum = '' } = await session.tail()
     if (size === 0) throw new MatrixError('SESSION_UNKNOWN', `There is no session in ${session.path}.`)
     let end = 0
     for await (const batch of session.readLines({ seq: 0, offset: 0 })) end = batch.end
-    return { source: session.path, size: end, seq }
+    return { source: session.path, size: end, seq, sum }
   }
 
   async function archiveFile(sessionId: string, session: SessionFile): Promise<string> {
-    const { source, size, seq } = await checkWhole(session)
+    const { source, size, seq, sum } = await checkWhole(session)
     await index.catchUp()
-    const name = `${sessionId}-${seq}.jsonl.gz`
+    // By its content: the same archive when it is made again after a crash, another one in the id's next life.
+    const name = `${sessionId}-${seq}-${sum.slice(0, 8)}.jsonl.gz`
     await fileSystem.makeDirectory(directories.archive)
     await copySession(fileSystem, { source, size }, { target: join(directories.archive, name), compress: true })
     await fileSystem.remove(source)
@@ -59,6 +60,13 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
     return jsonl.withoutOwner(sessionId, undefined, () =>
       placeSession(fileSystem, source, directories.sessions, checker),
     )
+  }
+
+  /** What was kept of an earlier repair stays. */
+  async function freeName(path: string): Promise<string> {
+    let name = `${path}.jsonl`
+    for (let count = 2; await fileSystem.stat(name); count += 1) name = `${path}-${count}.jsonl`
+    return name
   }
 
   const retention: Retention = {
@@ -92,7 +100,7 @@ export function openRetention({ fileSystem, checker, jsonl, index, directories }
     repairSession: (sessionId) =>
       jsonl.withoutOwner(sessionId, undefined, async () => {
         await fileSystem.makeDirectory(directories.damaged)
-        const kept = join(directories.damaged, `${sessionId}.jsonl`)
+        const kept = await freeName(join(directories.damaged, sessionId))
         const repair = await repairSession(fileSystem, kept, () => jsonl.reopen(sessionId))
         index.forget(sessionId)
         index.notice(sessionId)

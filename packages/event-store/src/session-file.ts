@@ -1,9 +1,11 @@
 import type { DurableEvent, MatrixError } from '@matrix/protocol'
-import { findActiveStart } from './active.ts'
+import { type ActiveStart, findActiveStart } from './active.ts'
 import { carryEvent, emptyCarry } from './carry.ts'
 import type { ChainChecker } from './chain.ts'
 import { corrupt, type Damage, findDamage, readSumBefore } from './damage.ts'
+import type { UpTo } from './event-store.ts'
 import type { OpenFile } from './file-system.ts'
+import { rewindEvents } from './fork.ts'
 import { readVersion } from './header.ts'
 import { FORMAT_VERSION, type Kept } from './line.ts'
 import { migrateSession } from './migration.ts'
@@ -41,7 +43,7 @@ export type SessionFile = {
   readLines(from: SeqPlace): AsyncGenerator<LineBatch>
   /** The same for who does not need everything that the lines hold. */
   readAs<Batch extends { seq: number | undefined }>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch>
-  readActive(): Promise<DurableEvent[]>
+  readActive(options?: UpTo): Promise<DurableEvent[]>
   /** Whether there is such an event. Only lines that hold the text are looked at, so this is as quick as reading. */
   holds(text: string, accept: (event: DurableEvent) => boolean): Promise<boolean>
   /** One event by where its line is, checked like any other. */
@@ -120,7 +122,7 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     if (found.size === 0) return { tail: found, carry }
 
     await withFile('read', async (file) => {
-      const start = await findActiveStart(file, found)
+      const start = await findActiveStart(file, found.size)
       for (const kept of start.keeps) carryEvent(carry, await readKept(file, kept), kept)
       for await (const { lines, starts } of verified(file, parseLines, start, found.size))
         for (const [index, { seq, event }] of lines.entries())
@@ -141,7 +143,12 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
   async function readKept(file: OpenFile, [seq, offset]: Kept): Promise<DurableEvent> {
     const { size } = await tail()
     for await (const { lines } of verified(file, parseLines, { seq, offset }, size)) if (lines[0]) return lines[0].event
-    throw corrupt({ kind: 'missing', file: path, line: seq + 1, message: `event ${seq} is still needed and missing` })
+    throw missing(seq)
+  }
+
+  function missing(seq: number): MatrixError {
+    const message = `event ${seq} is still needed and missing`
+    return corrupt({ kind: 'missing', file: path, line: seq + 1, message })
   }
 
   /** A damaged session is read as far as it holds; the reader comes upon the damage by itself. */
@@ -182,16 +189,33 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     }
   }
 
-  async function readActive(): Promise<DurableEvent[]> {
-    const found = await tail()
-    if (found.size === 0) return []
+  async function readActive({ upTo }: UpTo = {}): Promise<DurableEvent[]> {
+    const { size, seq: lastSeq } = await tail()
+    const last = Math.min(upTo ?? lastSeq, lastSeq)
+    if (last <= 0) return []
     return withFile('read', async (file) => {
-      const start = await findActiveStart(file, found)
-      const events = await Promise.all(start.keeps.map((kept) => readKept(file, kept)))
-      for await (const { lines } of verified(file, parseLines, start, found.size))
+      const { offset: end } = last < lastSeq ? await findSeq(file, size, last + 1) : { offset: size }
+      const start = await findActiveStart(file, end)
+      const events = await readBefore(file, start)
+      let reached: number | undefined
+      for await (const { lines, seq } of verified(file, parseLines, start, end)) {
         for (const { event } of lines) if (event && isKnown(event)) events.push(event)
+        reached = seq
+      }
+      // A search that damage has led astray ends somewhere else.
+      if (reached !== last) throw missing(last)
       return events
     })
+  }
+
+  /** What the active part holds beyond the lines from its start on. */
+  async function readBefore(file: OpenFile, { seq, keeps, rewind }: ActiveStart): Promise<DurableEvent[]> {
+    const kept = await Promise.all(keeps.map((each) => readKept(file, each)))
+    if (!rewind) return kept
+    const upTo = Math.min(rewind.upTo, seq - 1)
+    // Configuration and identity from before then are part of what was active then; messages that waited are not.
+    const since = kept.filter((event, index) => event.type === 'message' || (keeps[index]?.[0] ?? 0) > upTo)
+    return rewindEvents(await readActive({ upTo }), since, rewind)
   }
 
   async function* quarantined<Batch>(batches: AsyncGenerator<Batch>): AsyncGenerator<Batch> {

@@ -35,7 +35,7 @@ test('appends are found without asking for it', async () => {
   const store = await open()
   await append(store, 'a', said('needle'))
 
-  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 5000 }).toBe(1)
+  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 30_000 }).toBe(1)
 })
 
 test('while sessions grow all the time, they are read in from time to time and not without a pause', async () => {
@@ -249,6 +249,24 @@ test('a damaged session is marked, stays marked, and can be repaired', async () 
   await again.index.catchUp()
   expect(again.index.findSession('a')).toMatchObject({ lastSeq: 2, damage: undefined })
   expect(await readFile(join(directory, 'damaged', 'a.jsonl'), 'utf8')).toContain('"2"')
+})
+
+test('a session that is damaged again after its repair is kept as it was found each time', async () => {
+  const kept: string[] = []
+  for (const word of ['one', 'two']) {
+    const store = await open()
+    await append(store, 'a', said(word), said('end'))
+    await store.close()
+    await writeFile(file('a'), (await readFile(file('a'), 'utf8')).replace(`"${word}"`, `"not ${word}"`))
+    const again = await open()
+    kept.push((await again.repairSession('a'))?.kept ?? '')
+    await again.close()
+  }
+
+  expect(await Promise.all(kept.map((name) => readFile(name, 'utf8')))).toMatchObject([
+    expect.stringContaining('not one'),
+    expect.stringContaining('not two'),
+  ])
 })
 
 test('a flipped bit is repaired without losing anything', async () => {

@@ -55,6 +55,7 @@ export type IndexOptions = {
     readHeads(archive: string): AsyncIterable<HeadBatch>
     readLines(archive: string): AsyncIterable<LineBatch>
     readEvents(archive: string, seqs: Set<number>): Promise<Map<number, DurableEvent>>
+    remove(archive: string): Promise<void>
   }
   relaxed?: boolean
   onProgress?: ((progress: IndexProgress) => void) | undefined
@@ -120,15 +121,26 @@ export async function openSessionIndex(
     })
     await Promise.all(readers)
     const archived = await archives.list()
-    for (const archive of archived) if (!known.has(archive)) await readInArchive(archive)
+    for (const archive of archived) await compareArchive(archive)
     const present = new Set([...names, ...archived])
     for (const { name } of known.values()) if (!present.has(name)) tables.forget(name)
     aligned = false
   }
 
-  async function readInArchive(archive: string): Promise<void> {
+  async function compareArchive(archive: string): Promise<void> {
+    const row = tables.find(archive) ?? (await readInArchive(archive))
+    const live = tables.find(row.session_id)
+    if (!live || live.damage || live.size < row.size) return
+    if ((await store.session(row.session_id).sumBefore(row.size)) !== row.sum) return
+    // A crash came between the copy and the removal of the original, and everything in the copy is in the session.
+    await archives.remove(archive)
+    tables.forget(archive)
+  }
+
+  async function readInArchive(archive: string): Promise<SessionRow> {
     let row = tables.ensure(archive, { sessionId: await archives.sessionOf(archive), archive })
     for await (const batch of archives.readHeads(archive)) row = tables.addHeads(row, batch)
+    return row
   }
 
   async function readIn(name: string): Promise<void> {
@@ -186,7 +198,9 @@ export async function openSessionIndex(
     do {
       // What happens now comes first, but not so often that nothing else gets its turn.
       if (unsearched.size === 0 || clock.now() - freshAt >= LATE_MS) {
-        await eachOf(grown, [...grown], readNew)
+        const fresh = [...grown]
+        await eachOf(grown, fresh, readNew)
+        if (fresh.length > 0) await words.commit()
         freshAt = clock.now()
       }
       await eachOf(unsearched, [...unsearched].slice(0, 1), readWords)
@@ -273,10 +287,15 @@ export async function openSessionIndex(
     },
     costs: (by, filter) => readCosts(database, by, filter),
     async search(text, filter = {}) {
-      const found = await search({ find: words.find, origin, fetch }, text, filter)
+      // Asked first: what is finished while the search runs was not searched.
       const complete = isComplete()
       const total = tables.totalSize()
-      return { ...found, complete, progress: { done: complete ? total : Math.min(words.searched(), total), total } }
+      const done = complete ? total : Math.min(words.searched(), total)
+      return {
+        ...(await search({ find: words.find, origin, fetch }, text, filter)),
+        complete,
+        progress: { done, total },
+      }
     },
     async catchUp() {
       do await work()

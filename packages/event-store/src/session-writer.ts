@@ -1,5 +1,6 @@
 import { type DurableEvent, MatrixError } from '@matrix/protocol'
-import { type Carry, carryEvent, keptNow } from './carry.ts'
+import { startsActive } from './active.ts'
+import { type Carry, carryEvent, keptBy } from './carry.ts'
 import type { Clock } from './clock.ts'
 import { type FileSystem, hasErrorCode, type OpenFile } from './file-system.ts'
 import { FORMAT_VERSION, formatHeader, formatLine, type Kept } from './line.ts'
@@ -224,7 +225,7 @@ function formatBatch(
   const seqs = batch.map(({ events, json }) => {
     events.forEach((event, index) => {
       const place: Kept = [seq + 1, size]
-      const keeps = event.type === 'compact_marker' ? keptNow(carry) : []
+      const keeps = startsActive(event) ? keptBy(event, carry) : []
       add(formatLine({ seq: seq + 1, more: events.length - 1 - index, keeps }, json[index] as string, sum))
       carryEvent(carry, event, place)
     })

@@ -31,7 +31,7 @@ export type FeedSources = {
   sumBefore(row: SessionRow, offset: number): Promise<string>
 }
 
-// Small enough that a search, which waits its turn in the thread, does not wait for long.
+// Small enough that what was appended meanwhile does not wait for long.
 const SLICE_EVENTS = 256
 
 export function openWordFeed(file: string, { readLines, sumBefore }: FeedSources): WordFeed {
@@ -95,7 +95,7 @@ export function openWordFeed(file: string, { readLines, sumBefore }: FeedSources
     forget: (name) => void (words && guard(words.forget(name)).catch(() => undefined)),
     rename: (from, to) => void (words && guard(words.rename(from, to)).catch(() => undefined)),
     find: async (query) => guard((await open()).find(query)),
-    searched: () => [...(words?.sources.values() ?? [])].reduce((sum, { size }) => sum + size, 0),
+    searched: () => words?.searched() ?? 0,
     commit: async () => words && guard(words.commit()),
     async close() {
       closed = true

@@ -30,7 +30,8 @@ export type FoundEntry = Omit<Entry, 'task' | 'text'> & { id: number; name: stri
 /** What the thread can be asked, and what it answers. */
 export type WordsCalls = {
   sources: { ask: undefined; answer: Source[] }
-  add: { ask: { source: Source; entries: Entry[] }; answer: undefined }
+  /** Answers whether it was committed. */
+  add: { ask: { source: Source; entries: Entry[] }; answer: boolean }
   commit: { ask: undefined; answer: undefined }
   forget: { ask: string; answer: undefined }
   rename: { ask: { from: string; to: string }; answer: undefined }
@@ -80,7 +81,9 @@ export function serveWords(port: MessagePort, database: Database, commitEvery: n
         statements.said.run(lastInsertRowid, entry.text, source.sessionId, entry.task, entry.type)
       }
       uncommitted += entries.length
-      if (uncommitted >= commitEvery) calls.commit()
+      if (uncommitted < commitEvery) return false
+      calls.commit()
+      return true
     },
     commit() {
       if (database.inTransaction) database.exec('COMMIT')

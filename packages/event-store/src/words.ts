@@ -37,16 +37,21 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 
 const COMMIT_EVERY = 32_768
 
-/** The words of every session, in a database and a thread of their own: taking them in costs ten times what reading them does. */
+/**
+ * The words of every session, in a database and a thread of their own: taking them in costs ten times what reading them
+ * does. Searches have another thread, so that none waits for a commit; they see what was committed.
+ */
 export type Words = {
   /** How far each session has been read, as far as it was asked for; kept up to date. */
   readonly sources: ReadonlyMap<string, Source>
+  /** How many bytes of the sessions a search looks through. */
+  searched(): number
   /** Takes in what stands between where the source was and where it is now. */
   add(source: Source, entries: WordsCalls['add']['ask']['entries']): Promise<void>
   forget(name: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   find(query: WordsQuery): Promise<FoundEntry[]>
-  /** Makes what was taken in so far survive the end of the process. */
+  /** Makes what was taken in so far survive the end of the process, and searches find it. */
   commit(): Promise<void>
   close(): Promise<void>
 }
@@ -69,29 +74,54 @@ async function openThread(file: string): Promise<Words> {
     throw error
   })
   const sources = new Map(known.map((source) => [source.name, source]))
+  let searched = 0
+  const committed = () => {
+    searched = [...sources.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+  committed()
+  // Most programs never search.
+  let finder: WordsThread | undefined
+  // A search must not come upon names that nobody has any more.
+  let naming: Promise<unknown> = Promise.resolve()
 
   return {
     sources,
+    searched: () => searched,
     async add(source, entries) {
-      await thread.call('add', { source, entries })
+      const isCommitted = await thread.call('add', { source, entries })
       sources.set(source.name, source)
+      if (isCommitted) committed()
     },
     async forget(name) {
       if (!sources.delete(name)) return
-      await thread.call('forget', name)
+      naming = thread.call('forget', name)
+      await naming
+      committed()
     },
     async rename(from, to) {
       const source = sources.get(from)
       if (!source) return
       sources.delete(from)
       sources.set(to, { ...source, name: to })
-      await thread.call('rename', { from, to })
+      naming = thread.call('rename', { from, to })
+      await naming
+      committed()
     },
-    find: (query) => thread.call('find', query),
-    commit: () => thread.call('commit', undefined),
+    async find(query) {
+      await naming
+      finder ??= startThread(file)
+      return finder.call('find', query)
+    },
+    async commit() {
+      await thread.call('commit', undefined)
+      committed()
+    },
     async close() {
-      await thread.call('close', undefined).catch(() => undefined)
-      await thread.stop()
+      // Whoever closes the file last tidies it up, and that must be the one who wrote.
+      for (const each of [finder, thread]) {
+        await each?.call('close', undefined).catch(() => undefined)
+        await each?.stop()
+      }
     },
   }
 }

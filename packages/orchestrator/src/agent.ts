@@ -1,6 +1,7 @@
 import type { DurableEvent } from '@matrix/protocol'
 import type { Activity, Problem } from '@matrix/protocol/http'
 import type { MessageQueue } from '@matrix/provider-loop'
+import type { AgentServer } from './agent-tools/agent-server.ts'
 import type { IdleWatch } from './idle-watch.ts'
 import type { AgentTools } from './tool-host.ts'
 
@@ -19,6 +20,8 @@ export type Agent = {
   contextTokens: number | undefined
   contextWindow: number | undefined
   tools: AgentTools | undefined
+  /** The orchestrator's own tools, as this agent reaches them. */
+  server: AgentServer | undefined
   readonly idle: IdleWatch
   stopReason: StopReason | undefined
   /** The call with which the agent ended itself; its result is stored together with the end. */

@@ -1,6 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
 import {
-  checkLock,
   createLock,
   digestValue,
   importServers,
@@ -8,12 +7,11 @@ import {
   type Manifest,
   manifestDigest,
   parseLauncher,
-  rules,
   type ServerDraft,
   SideEffect,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import type { LockFiles, PinnedServer } from '@matrix/tool-manager'
+import { type LockFiles, type PinnedServer, soundLock } from '@matrix/tool-manager'
 import * as z from 'zod'
 import type { ConfigProject } from './config/config.ts'
 import type { McpServerConfig } from './config/settings.ts'
@@ -98,13 +96,6 @@ export function proposeServer(entry: string, pinned: PinnedServer, lockFiles: Lo
   }
   const lock = createLock({ source: { format: 'config', digest: entry }, manifest, servers: { [alias]: resolved } })
   return { alias, entry, lock: soundLock(lock), lockFiles, classes, suspicions }
-}
-
-function soundLock(value: unknown): Lock {
-  const { lock, problems } = checkLock(value)
-  const error = problems.find(({ rule, severity = rules[rule].severity }) => severity === 'error')
-  if (lock && !error) return lock
-  throw new MatrixError('DOCUMENT_INVALID', error?.message ?? 'It is not a lock.')
 }
 
 type Locked = { manifest: Manifest; lock?: Lock | undefined; lockFiles?: LockFiles | undefined }

@@ -54,6 +54,27 @@ test('knowledge is handed on from a closed task to its sibling, and from there t
   for (const words of ['The secret is 42.', 'And 43.', 'What are they?']) expect(request).toContain(words)
 })
 
+test('a fork up to an event knows nothing of what came after it', async () => {
+  const office = await openOffice({ shop: () => wait, First: () => wait })
+  const first = await office.create('First')
+  const second = await office.create('Second')
+  await office.say('The secret is 42.', { taskId: first })
+  await office.settle()
+  const upTo = (await office.events(first)).length
+  await office.say('It is 43 now.', { taskId: first })
+  await office.settle()
+  await expect(fork(office, first, second, { upTo: 10_000 })).rejects.toMatchObject({ code: 'EVENT_UNKNOWN' })
+  await fork(office, first, second, { upTo })
+  await fork(office, first, second, { upTo })
+  await expect(fork(office, first, second, { upTo: upTo - 1 })).rejects.toMatchObject({ code: 'SESSION_EXISTS' })
+  await office.say('What is it?', { taskId: second })
+  await office.settle()
+
+  const request = office.machine.requests.findLast(({ sessionId }) => sessionId === second)?.text
+  for (const words of ['The secret is 42.', 'What is it?']) expect(request).toContain(words)
+  expect(request).not.toContain('It is 43 now.')
+})
+
 test('a task that has begun takes no fork, and none is a fork of itself', async () => {
   const office = await openOffice({ shop: () => wait, Part: () => finish })
   const taskId = await office.create('Part')
@@ -64,7 +85,40 @@ test('a task that has begun takes no fork, and none is a fork of itself', async 
   await expect(fork(office, taskId, taskId)).rejects.toMatchObject({ code: 'TASK_INVALID' })
 })
 
-function fork(office: Office, taskId: string, targetTaskId: string) {
+test('a task that is taken back forgets what came after, keeps what was spent, and goes on when spoken to', async () => {
+  const office = await openOffice({ shop: () => wait, Part: () => wait })
+  const taskId = await office.create('Part')
+  await office.say('The secret is 42.', { taskId })
+  await office.settle()
+  const upTo = (await office.events(taskId)).length
+  await office.say('It is 43 now.', { taskId })
+  await office.settle()
+  await expect(rewind(office, taskId, upTo)).rejects.toMatchObject({ code: 'AGENT_BUSY' })
+  await office.orchestrator().stopAgent({ params: { projectId: office.projectId, taskId }, query: {}, body: undefined })
+  await office.settle()
+  const { costUsd } = await office.task(taskId)
+  await expect(rewind(office, taskId, 10_000)).rejects.toMatchObject({ code: 'EVENT_UNKNOWN' })
+  await rewind(office, taskId, upTo)
+  await office.restart()
+  await office.settle()
+  const requests = office.machine.requests.length
+  expect((await office.task(taskId)).costUsd).toBe(costUsd)
+  await office.say('What is it?', { taskId })
+  await office.settle()
+
+  expect(office.machine.requests.length).toBe(requests + 1)
+  const request = office.machine.requests.at(-1)?.text
+  for (const words of ['The secret is 42.', 'taken back to this point', 'What is it?']) expect(request).toContain(words)
+  expect(request).not.toContain('It is 43 now.')
+})
+
+function rewind(office: Office, taskId: string, upTo: number) {
+  return office
+    .orchestrator()
+    .rewindTask({ params: { projectId: office.projectId, taskId }, query: {}, body: { upTo } })
+}
+
+function fork(office: Office, taskId: string, targetTaskId: string, options: { upTo?: number } = {}) {
   const params = { projectId: office.projectId, taskId }
-  return office.orchestrator().forkTask({ params, query: {}, body: { targetTaskId } })
+  return office.orchestrator().forkTask({ params, query: {}, body: { targetTaskId, ...options } })
 }

@@ -1,8 +1,9 @@
 import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
-import { type DurableEvent, loopTools, MatrixError, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
+import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
 import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
@@ -10,7 +11,8 @@ import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
-import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { isWaiting } from './waiting.ts'
 import { isoNow } from './world.ts'
 
 /** What an agent needs to run: everything that had to be looked up, made or brought back. */
@@ -37,6 +39,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     contextTokens: undefined,
     contextWindow: undefined,
     tools: undefined,
+    server: undefined,
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
     endingCall: undefined,
@@ -72,16 +75,21 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
+    await agent.server?.close().catch(() => undefined)
     leave(ctx, agent)
   }
   // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
-  const isUnheard =
-    agent.stopReason === 'refresh' ? hasUnread(ctx, agent.taskId) : !agent.stopReason && agent.queue.size > 0
-  if (isFinished && isUnheard && !ctx.isClosing) launchAgent(ctx, agent.taskId)
+  const goesOn =
+    agent.stopReason === 'refresh'
+      ? await hasMore(ctx, agent.taskId).catch(() => false)
+      : !agent.stopReason && agent.queue.size > 0
+  if (isFinished && goesOn && !ctx.isClosing) launchAgent(ctx, agent.taskId)
 }
 
-function hasUnread(ctx: ProjectContext, taskId: string): boolean {
-  return ctx.facts.of(taskId).pending.size > 0
+/** Whether a session has more to do than to wait: a message may have reached the agent just when it was put to sleep. */
+async function hasMore(ctx: ProjectContext, taskId: string): Promise<boolean> {
+  if (ctx.facts.of(taskId).pending.size > 0) return true
+  return !ctx.halted.has(taskId) && !isWaiting(await ctx.log.readActive(taskId))
 }
 
 function leave(ctx: ProjectContext, agent: Agent): void {
@@ -98,7 +106,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
   const routes = await ctx.routes(roleOf(task))
-  const agents = [task, ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent: name }) => name)
+  const agents = agentsAbove(ctx, taskId)
   void ctx.tools.review?.(agents, (request) =>
     askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal }),
   )
@@ -110,7 +118,8 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
     onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
   })
-  const tools = await createAgentTools(ctx, agent)
+  agent.server = openAgentServer(ctx, agent)
+  const tools = await createAgentTools(ctx, agent, agent.server)
 
   await openSession(ctx, task, worktree, routes)
   await reportLostProcesses(ctx, taskId)
@@ -228,5 +237,3 @@ export function isStopped(events: DurableEvent[]): boolean {
   const last = events.findLast(({ type }) => type === 'agent_stopped' || type === 'orchestration_started')
   return last?.type === 'agent_stopped'
 }
-
-export const waitingCalls: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])

@@ -108,6 +108,32 @@ test('a lock of another manifest is refused', async () => {
   })
 })
 
+test('a new lock of a shipped manifest is kept as the user’s own, with all that belongs to it', async () => {
+  const { catalog, world } = open({
+    [shipped('default')]: text(manifest()),
+    '/shipped/default.lock.json': formatLock(lockOf(manifest())),
+    '/shipped/default.lock.dependencies.json': '{"sha256:x": {}}',
+  })
+  const next = lockOf(manifest({ description: 'Agreed to.' }))
+  await catalog.relock('default', next)
+
+  expect(await catalog.get('default')).toMatchObject({ source: 'user', lock: next, lockFiles: { 'sha256:x': {} } })
+  expect(world.disk.get('/shipped/default.lock.json')).toBe(formatLock(lockOf(manifest())))
+})
+
+test('a new lock of a manifest of the repository is trusted as it was agreed to, and the manifest stays as it is written', async () => {
+  const { catalog, world } = open({
+    [repository('theirs')]: `${text(manifest())}\n\n`,
+    '/repo/.mxd/agents/theirs.lock.json': formatLock(lockOf(manifest())),
+  })
+  await catalog.approve(project, 'theirs', (await catalog.findUnapproved('theirs', { project }))?.digest ?? '')
+  const next = { ...lockOf(manifest()), source: { format: 'lock', digest: `sha256:${'a'.repeat(64)}` } }
+  await catalog.relock('theirs', next, { project })
+
+  expect(await catalog.get('theirs', { project })).toMatchObject({ source: 'repository', lock: next })
+  expect(world.disk.get(repository('theirs'))).toBe(`${text(manifest())}\n\n`)
+})
+
 test('a damaged file beside a lock is named', async () => {
   const { catalog } = open({
     [user('mine')]: text(manifest()),

@@ -3,6 +3,7 @@ import {
   attenuate,
   checkLock,
   type Finding,
+  formatLock,
   type Lock,
   type Manifest,
   manifestDigest,
@@ -46,6 +47,8 @@ export type ManifestCatalog = {
   findUnapproved(name: string, options: FindOptions): Promise<UnapprovedAgent | undefined>
   /** `digest` is that of the manifest the person was shown. */
   approve(project: ConfigProject, name: string, digest: string): Promise<void>
+  /** Keeps a lock that a person has agreed to, and its manifest, where the manifest lies; what came with Matrix becomes the user's own. */
+  relock(name: string, lock: Lock, options?: FindOptions): Promise<void>
 }
 
 export type CatalogOptions = {
@@ -111,20 +114,36 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     }
   }
 
+  async function get(name: string, given: FindOptions = {}): Promise<AgentManifest> {
+    const theirs = await findTheirs(checkName(name), given)
+    if (theirs?.isUsable) return { ...theirs.found, passedOver: undefined }
+    const passedOver = theirs && toUnapproved(theirs)
+    const own = await findOwn(name)
+    if (own) return { ...own, passedOver }
+    if (passedOver)
+      throw new MatrixError('AGENT_UNAPPROVED', `${passedOver.file} came with the repository and is not approved.`)
+    throw new MatrixError('AGENT_UNKNOWN', `There is no manifest "${name}".`, {
+      hint: `Put one into ${join(dataDirectory, 'agents', `${name}.json`)}, or use the default one.`,
+    })
+  }
+
   return {
-    async get(name, given = {}) {
-      const theirs = await findTheirs(checkName(name), given)
-      if (theirs?.isUsable) return { ...theirs.found, passedOver: undefined }
-      const passedOver = theirs && toUnapproved(theirs)
-      const own = await findOwn(name)
-      if (own) return { ...own, passedOver }
-      if (passedOver)
-        throw new MatrixError('AGENT_UNAPPROVED', `${passedOver.file} came with the repository and is not approved.`)
-      throw new MatrixError('AGENT_UNKNOWN', `There is no manifest "${name}".`, {
-        hint: `Put one into ${join(dataDirectory, 'agents', `${name}.json`)}, or use the default one.`,
-      })
-    },
+    get,
     findUnapproved,
+    async relock(name, lock, given = {}) {
+      const { source, file, lockFiles, manifest: before } = await get(name, given)
+      const directory = source === 'shipped' ? join(dataDirectory, 'agents') : dirname(file)
+      const { manifest } = lock
+      if (source === 'shipped' || manifestDigest(before) !== lock.manifest_digest)
+        await files.write(join(directory, `${name}.json`), `${JSON.stringify(manifest, null, 2)}\n`)
+      if (source === 'shipped' && lockFiles)
+        await files.write(join(directory, `${name}.lock.dependencies.json`), JSON.stringify(lockFiles))
+      await files.write(join(directory, `${name}.lock.json`), formatLock(lock))
+      // Whoever agrees to the new lock agrees to the manifest that it came with.
+      if (source !== 'repository' || !given.project) return
+      const subject = subjectOf(given.project, { name, manifest, lock, lockFiles })
+      await trust.add(subject, subjectDigest(subject))
+    },
     async approve(project, name, digest) {
       const theirs = await findTheirs(checkName(name), { project })
       if (!theirs) throw new MatrixError('AGENT_UNKNOWN', `The repository has no manifest "${name}".`)
@@ -141,7 +160,10 @@ function toUnapproved({ found: { name, file, manifest }, subject }: Judged): Una
 }
 
 /** The lock too: it says which file of a package is run. */
-function subjectOf(project: ConfigProject, { name, manifest, lock, lockFiles }: Found): Subject {
+function subjectOf(
+  project: ConfigProject,
+  { name, manifest, lock, lockFiles }: Pick<Found, 'name' | 'manifest' | 'lock' | 'lockFiles'>,
+): Subject {
   const content = { manifest, lock: lock ?? null, lockFiles: lockFiles ?? null }
   return { kind: 'agent', projectId: project.id, name, content }
 }

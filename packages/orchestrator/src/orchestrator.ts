@@ -10,7 +10,7 @@ import { problemOf } from './halt.ts'
 import { createLimiter } from './limiter.ts'
 import type { Operations, Orchestrator, Resumed } from './operations.ts'
 import { type OpenProject, openProject, type ProjectPorts, viewBrokenProject } from './project.ts'
-import type { Prompts, Role } from './project-context.ts'
+import { agentsAbove, type Prompts, type Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
@@ -215,6 +215,17 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       return chosen(query.projectId).flatMap((ctx) => ctx.store.index.costs(by, filter))
     },
     readConfig: ({ query }) => config.view(projectFor(query.projectId)),
+    async answerDrift({ params, body }) {
+      const { projectId, alias } = params
+      const ctx = contextOf(projectId)
+      const { id: taskId } = ctx.tree.get(params.taskId)
+      if (body.decision === 'approve')
+        await ctx.tools.approveDrift?.({ agents: agentsAbove(ctx, taskId), alias, surface: body.surface })
+      // The same denial that a person would write into the settings, where they can take it back.
+      else await config.deny(registry.get(projectId), `@${alias}/*`)
+      await configChanged(projectId)
+      return projectOperations.listTools(ctx, { params: { projectId, taskId }, query: {}, body: undefined })
+    },
     async setConfig({ params, query, body }) {
       await config.set(params.layer, params.key, body.value, projectFor(query.projectId))
       return configChanged(query.projectId)

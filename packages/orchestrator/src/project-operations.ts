@@ -5,12 +5,22 @@ import { answerApproval } from './approvals.ts'
 import { deliverMessage } from './delivery.ts'
 import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
-import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
+import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
-import { closeTask, createTask, deleteTask, forkTask, reorderTasks, resetTask, updateTask } from './tasks.ts'
+import {
+  closeTask,
+  createTask,
+  deleteTask,
+  forkTask,
+  reorderTasks,
+  resetTask,
+  rewindTask,
+  updateTask,
+} from './tasks.ts'
 
 const byUser = { editedBy: 'user' } as const
 
@@ -19,7 +29,7 @@ type ProjectOperation = {
   [Op in keyof Operations]: Parameters<Operations[Op]>[0]['params'] extends { projectId: string } ? Op : never
 }[keyof Operations]
 
-type Named = Exclude<ProjectOperation, 'updateProject' | 'deregisterProject'>
+type Named = Exclude<ProjectOperation, 'updateProject' | 'deregisterProject' | 'answerDrift'>
 
 export type ProjectOperations = {
   [Op in Named]: (ctx: ProjectContext, request: Parameters<Operations[Op]>[0]) => ReturnType<Operations[Op]>
@@ -74,13 +84,11 @@ export const projectOperations: ProjectOperations = {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
     return null
   },
-  forkTask: async (ctx, { params, body }) => viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId)),
+  forkTask: async (ctx, { params, body }) =>
+    viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId, { upTo: body.upTo })),
+  rewindTask: async (ctx, { params, body }) => viewTask(ctx, await rewindTask(ctx, params.taskId, body.upTo)),
   async repairSession(ctx, { params }) {
-    const { id } = ctx.tree.get(params.taskId)
-    if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)
-    const repair = await ctx.store.repairSession(id)
-    ctx.halted.delete(id)
-    ctx.touch(id)
+    const repair = await repairTask(ctx, params.taskId)
     return repair ? { outcome: repair.outcome, lastSeq: repair.lastSeq, original: repair.kept } : null
   },
   async listTools(ctx, { params }) {
@@ -90,7 +98,7 @@ export const projectOperations: ProjectOperations = {
     const tools = await ctx.tools.open({
       taskId: task.id,
       worktree: task.worktreePath ?? '',
-      agents: [task, ...ctx.tree.ancestors(task.id)].filter(({ folder }) => !folder).map(({ agent }) => agent),
+      agents: agentsAbove(ctx, task.id),
       approve: async () => ({ decision: 'deny' }),
       onBackgroundStart: () => {},
       onBackgroundEnd: () => {},

@@ -29,7 +29,8 @@ export async function openQuestion(ctx: ProjectContext, asked: Asked): Promise<v
   ctx.touch(taskId)
   const { clarifyTimeoutMs } = await ctx.settings()
   if (clarifyTimeoutMs === undefined) return
-  const left = Math.max(0, Date.parse(ts) + clarifyTimeoutMs - ctx.world.clock.now())
+  // A clock that was set back would have everybody wait for as long again.
+  const left = Math.min(clarifyTimeoutMs, Math.max(0, Date.parse(ts) + clarifyTimeoutMs - ctx.world.clock.now()))
   ctx.questionTimers.get(id)?.()
   ctx.questionTimers.set(
     id,
@@ -108,10 +109,13 @@ export async function askUnasked(
   return asked
 }
 
-/** The question that a session still waits for, if any. */
+const endsQuestions: ReadonlySet<string> = new Set(['orchestration_completed', 'fork_marker', 'rewind_marker'])
+
+/** The question that a session still waits for, if any. One that was open when its agent ended, was forked or was taken back, is nobody's. */
 export function findOpenQuestion(events: DurableEvent[]): Asked | undefined {
-  const asked = events.findLast((event): event is Asked => event.type === 'clarification_requested')
-  const isAnswered = events.some(
+  const since = events.slice(events.findLastIndex(({ type }) => endsQuestions.has(type)) + 1)
+  const asked = since.findLast((event): event is Asked => event.type === 'clarification_requested')
+  const isAnswered = since.some(
     (event) => event.type === 'clarification_answered' && event.clarificationId === asked?.clarificationId,
   )
   return isAnswered ? undefined : asked

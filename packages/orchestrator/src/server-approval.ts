@@ -23,6 +23,8 @@ export type Ask = (request: Omit<ApprovalRequest, 'agent'>) => Promise<ApprovalA
 export type ServerApprovals = {
   /** The servers of the settings that agents may have: agreed to, and from the entry that is in force. */
   usable(): Promise<AgreedServer[]>
+  /** In place of what was agreed to under the same name. */
+  keep(server: AgreedServer): Promise<void>
   /** Puts everything before a person that agents by these manifests would have if somebody agreed. Never fails; nobody has to wait for it. */
   review(agents: readonly string[], ask: Ask): Promise<void>
 }
@@ -99,6 +101,7 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
 
   return {
     usable,
+    keep: (server) => agreed.keep(server),
     async review(agents, ask) {
       try {
         const { settings, unapprovedServers } = await config.resolve(project)

@@ -11,6 +11,7 @@ import {
   updateTask as updateInTree,
 } from '@matrix/task-tree'
 import { deliverMessage } from './delivery.ts'
+import { markStopped } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 
@@ -155,14 +156,42 @@ export async function deliverNotices(ctx: ProjectContext): Promise<void> {
   }
 }
 
-/** Gives an unstarted task what another one knows. */
-export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: string): Promise<TaskNode> {
+/**
+ * Lets a task that does not run go on from an earlier event of its conversation. What came after stays in the session, and
+ * what was spent stays spent; files are not touched. It waits for a message or for being resumed.
+ */
+export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: number): Promise<TaskNode> {
+  const task = ctx.tree.get(taskId)
+  if (task.status === 'closed') throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`)
+  await settled(ctx, task.id)
+  const last = await ctx.store.lastSeq(task.id)
+  if (upTo > last)
+    throw new MatrixError('EVENT_UNKNOWN', `Task ${task.id} has no event ${upTo}; its last one is ${last}.`)
+  if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
+  const ts = new Date(ctx.world.clock.now()).toISOString()
+  await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts, upTo }])
+  ctx.attention.removeOf(task.id)
+  if (task.status === 'in_progress') await markStopped(ctx, task.id)
+  return changed(ctx, task)
+}
+
+/** Gives an unstarted task what another one knows, or knew when `upTo` was its last event. */
+export async function forkTask(
+  ctx: ProjectContext,
+  sourceId: string,
+  targetId: string,
+  { upTo }: { upTo?: number | undefined } = {},
+): Promise<TaskNode> {
   const source = ctx.tree.get(sourceId)
   const target = ctx.tree.get(targetId)
   if (source.id === target.id) throw new MatrixError('TASK_INVALID', 'A task cannot be forked onto itself')
   if (ctx.agents.has(target.id)) throw new MatrixError('AGENT_BUSY', `Task ${target.id} is running`)
   const isForked = (await ctx.log.readActive(target.id)).some(
-    (event) => event.type === 'fork_marker' && event.sourceTaskId === source.id && event.taskId === target.id,
+    (event) =>
+      event.type === 'fork_marker' &&
+      event.sourceTaskId === source.id &&
+      event.taskId === target.id &&
+      (upTo === undefined || event.sourceSeq === upTo),
   )
   if (!isForked) {
     const { title, description, worktreePath } = target
@@ -173,7 +202,7 @@ export async function forkTask(ctx: ProjectContext, sourceId: string, targetId: 
       description,
       worktreePath,
     }
-    const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker)
+    const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker, { upTo })
     ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts })
   }
   return changed(ctx, ctx.tree.get(target.id))

@@ -46,4 +46,6 @@ export type ToolHost = {
   adopt(worktree: string): Promise<void>
   /** Puts before a person what agents by these manifests could use once somebody agrees. No agent waits for it. */
   review?(agents: AgentToolsRequest['agents'], ask: Ask): Promise<void>
+  /** Locks what a server has now, if it still is what a person was shown under this digest. Agents get it when they next start. */
+  approveDrift?(request: { agents: AgentToolsRequest['agents']; alias: string; surface: string }): Promise<void>
 }

@@ -121,10 +121,14 @@ export const DurableEvent = z.discriminatedUnion('type', [
     type: z.literal('fork_marker'),
     ...stamp,
     sourceTaskId: z.string(),
+    /** The last event of the source that is known here; older sessions do not say. */
+    sourceSeq: count.optional(),
     title: z.string(),
     description: z.string(),
     worktreePath: z.string().nullable(),
   }),
+  /** The conversation goes on from the event with this seq; what stands between it and the marker counts as unsaid. */
+  z.object({ type: z.literal('rewind_marker'), ...stamp, upTo: count }),
   z.object({ type: z.literal('budget_warning'), ...budget }),
   z.object({ type: z.literal('budget_exceeded'), ...budget }),
   /** The last one holds: tools and system prompt stay byte-identical however often the session is resumed. */
@@ -190,6 +194,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
     case 'clarification_requested':
     case 'clarification_answered':
     case 'fork_marker':
+    case 'rewind_marker':
     case 'budget_warning':
     case 'budget_exceeded':
     case 'session_config':

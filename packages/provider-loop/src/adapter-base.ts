@@ -84,15 +84,10 @@ export async function* withOwnSignal<Item, Result>(
   const abort = () => controller.abort(call.signal.reason)
   call.signal.addEventListener('abort', abort)
   if (call.signal.aborted) abort()
-  let whole = false
   try {
-    const result = yield* request(controller.signal)
-    whole = true
-    return result
+    return yield* request(controller.signal)
   } finally {
     call.signal.removeEventListener('abort', abort)
-    // Whoever took the answer left in the middle of it, and it must not go on alone.
-    if (!whole) controller.abort()
   }
 }
 

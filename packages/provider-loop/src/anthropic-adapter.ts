@@ -10,6 +10,7 @@ import {
   readArguments,
   withOwnSignal,
 } from './adapter-base.ts'
+import { parseEvent, readBatches } from './answer-events.ts'
 import { BrokenAnswer } from './failure.ts'
 import { createHttpFetch } from './http-fetch.ts'
 import type { UserPart } from './message-text.ts'
@@ -68,14 +69,8 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
       callAPI: (call) =>
         withOwnSignal(call, async function* (signal) {
           const body = buildBody(call, { max_tokens: call.maxOutputTokens, stream: true, ...settingsOf(options) })
-          const stream = await (await getClient()).post<AsyncIterable<Anthropic.RawMessageStreamEvent>>(
-            '/v1/messages',
-            {
-              ...rawBody(body, signal),
-              stream: true,
-            },
-          )
-          return yield* readStream(stream)
+          const sdk = await getClient()
+          return yield* readAnswer(await sdk.post('/v1/messages', rawBody(body, signal)).asResponse())
         }),
 
       async countTokens(call) {
@@ -186,9 +181,7 @@ type OpenBlock =
   | { type: 'tool_use'; id: string; name: string; written: string }
   | { type: 'other'; block: object }
 
-async function* readStream(
-  stream: AsyncIterable<Anthropic.RawMessageStreamEvent>,
-): AsyncGenerator<string, ProviderResponse> {
+async function* readAnswer(response: Response): AsyncGenerator<string, ProviderResponse> {
   const blocks: OpenBlock[] = []
   let model = ''
   let usage: TokenUsage | undefined
@@ -196,18 +189,21 @@ async function* readStream(
   let stopped = false
 
   try {
-    for await (const event of stream) {
-      if (event.type === 'message_start') {
-        model = event.message.model
-        usage = readUsage(event.message.usage)
-      } else if (event.type === 'content_block_start') blocks[event.index] = openBlock(event.content_block)
-      else if (event.type === 'content_block_delta') {
-        const shown = extend(blocks[event.index], event.delta)
-        if (shown !== '') yield shown
-      } else if (event.type === 'message_delta') {
-        stopReason = event.delta.stop_reason
-        usage = readUsage(event.usage, usage)
-      } else if (event.type === 'message_stop') stopped = true
+    for await (const batch of readBatches(response)) {
+      let shown = ''
+      for (const data of batch) {
+        const event = parseEvent<Anthropic.RawMessageStreamEvent>(data)
+        if (event.type === 'message_start') {
+          model = event.message.model
+          usage = readUsage(event.message.usage)
+        } else if (event.type === 'content_block_start') blocks[event.index] = openBlock(event.content_block)
+        else if (event.type === 'content_block_delta') shown += extend(blocks[event.index], event.delta)
+        else if (event.type === 'message_delta') {
+          stopReason = event.delta.stop_reason
+          usage = readUsage(event.usage, usage)
+        } else if (event.type === 'message_stop') stopped = true
+      }
+      if (shown !== '') yield shown
     }
   } catch (cause) {
     throw new BrokenAnswer('The answer broke off', soFar(usage, blocks), { cause })

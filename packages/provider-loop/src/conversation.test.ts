@@ -60,6 +60,15 @@ describe.each(dialects)('as %s', (dialect) => {
     )
     expect(walkEventsToMessages(parent, adapter).join()).not.toContain('CHILD')
   })
+
+  test('a conversation that is taken back into the middle of an answer keeps its words, and is told', () => {
+    const asked = [consumedMessage('Go'), { type: 'assistant_text' as const, ...stamp, text: 'I look at it.' }].flat()
+    const marker: DurableEvent = { type: 'rewind_marker', ...stamp, upTo: 4 }
+    const list = walkEventsToMessages([...asked, toolCall('c1', 'mcp__mxd__bash'), marker], adapter).join()
+
+    for (const words of ['I look at it.', 'may or may not have taken effect', 'was taken back to this point'])
+      expect(list).toContain(words)
+  })
 })
 
 test('calls without a result are found, and only they', () => {

@@ -159,10 +159,16 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
 
   /** A fork's child inherits everything said before, and none of the calls that were under way. */
   function fork(marker: EventOf<'fork_marker'>): void {
-    turn = undefined
+    settle(childText, forkText(marker))
+  }
+
+  /** Ends whatever was going on, says why, and waits for a message. */
+  function settle(callText: string, text: string): void {
+    // The source may have been taken in the middle of an answer: what it had said by then, it has said.
+    closeTurn()
     for (const { callId } of pendingCalls())
-      answer(callId, { content: [{ type: 'text', text: childText }], isError: false })
-    say(forkText(marker))
+      answer(callId, { content: [{ type: 'text', text: callText }], isError: false })
+    say(text)
     unanswered = false
   }
 
@@ -204,6 +210,9 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
         break
       case 'fork_marker':
         fork(event)
+        break
+      case 'rewind_marker':
+        settle(interruptedText, rewindText)
         break
       case 'session_config':
         config = event
@@ -272,6 +281,9 @@ function forkText({ sourceTaskId, title, description, worktreePath }: EventOf<'f
   const place = worktreePath === null ? '' : `\nYour working directory: ${worktreePath}`
   return `[Fork of task ${sourceTaskId}]\nEverything above is background knowledge from that task. You are now the agent of the task "${title}".${place}\n${description}`.trimEnd()
 }
+
+const rewindText =
+  '[The conversation was taken back to this point]\nWhat was said after it is forgotten. What was done after it is not undone: look at the files before you rely on what you remember of them.'
 
 const imageTokens = 1600
 

@@ -49,6 +49,23 @@ test('an abort ends the request, before and in the middle of the answer', async 
   await expect(text).rejects.toThrow()
 })
 
+test('an abort just when the answer is complete disturbs nobody', async () => {
+  const { fetch, url } = await serve((_, response) => {
+    response.writeHead(200)
+    response.write('first')
+    response.end('last')
+  })
+  for (let ticks = 0; ticks < 12; ticks += 1) {
+    const controller = new AbortController()
+    const response = await fetch(url, { signal: controller.signal })
+    const text = response.text().catch(() => 'aborted')
+    for (let tick = 0; tick < ticks; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve))
+    controller.abort()
+
+    expect(['firstlast', 'aborted']).toContain(await text)
+  }
+})
+
 test('an answer that is cut off is an error, not an end', async () => {
   const { fetch, url } = await serve((_, response) => {
     response.writeHead(200)

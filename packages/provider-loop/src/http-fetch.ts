@@ -1,5 +1,7 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { urlToHttpOptions } from 'node:url'
+import { ownIteration } from './event-loop.ts'
 
 export type HttpFetch = {
   /** What the official SDKs accept as their `fetch`; it knows exactly what they use of it. */
@@ -18,31 +20,47 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
     'https:': new https.Agent({ keepAlive: true, scheduling: 'lifo' }),
   }
 
-  function send(url: URL, init: RequestInit): Promise<Response> {
+  // Every agent asks at the same few places.
+  const places = new Map<string, ReturnType<typeof openPlace>>()
+  function openPlace(url: URL) {
     const secure = url.protocol === 'https:'
+    const agent = agents[secure ? 'https:' : 'http:']
+    return { host: url.host, connect: secure ? https : http, options: { ...urlToHttpOptions(url), agent } }
+  }
+
+  function send(url: string, init: RequestInit): Promise<Response> {
+    const { host, connect, options } = places.get(url) ?? openPlace(new URL(url))
+    places.set(url, { host, connect, options })
     const body = toChunks(init.body)
     const length = body.reduce((sum, chunk) => sum + chunk.length, 0)
+    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers)
     return new Promise((resolve, reject) => {
-      const request = (secure ? https : http).request(url, {
+      const request = connect.request({
+        ...options,
         method: init.method ?? 'GET',
-        agent: agents[secure ? 'https:' : 'http:'],
-        headers: {
-          ...Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
-          'content-length': length,
-        },
+        headers: [...headers, ['host', host], ['content-length', `${length}`]].flat(),
         timeout: idleTimeoutMs,
       })
-      const abort = () => request.destroy(abortError())
+      let reason: Error | undefined
+      // The socket is not told why: it may have been given back already, and then nobody would hear its error.
+      const end = (why: Error) => {
+        reason = why
+        request.destroy()
+      }
+      const abort = () => end(new DOMException('This operation was aborted', 'AbortError'))
       const release = () => init.signal?.removeEventListener('abort', abort)
       init.signal?.addEventListener('abort', abort)
       request.once('close', release)
-      request.once('timeout', () => request.destroy(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
-      request.once('response', (response) => resolve(toResponse(response, url.href)))
+      request.once('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
+      request.once('response', (message) => {
+        const response = toResponse(message, url)
+        void ownIteration().then(() => resolve(response))
+      })
       request.on('error', (error) => {
         // The other side closed an idle connection just as it was used again; nothing was received.
-        const stale = request.reusedSocket && 'code' in error && error.code === 'ECONNRESET' && !init.signal?.aborted
+        const stale = request.reusedSocket && 'code' in error && error.code === 'ECONNRESET' && !reason
         if (stale) send(url, init).then(resolve, reject)
-        else reject(error)
+        else reject(reason ?? error)
       })
       if (init.signal?.aborted) abort()
       request.cork()
@@ -52,7 +70,10 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
   }
 
   return {
-    fetch: (input, init = {}) => send(new URL(input instanceof Request ? input.url : input), init),
+    fetch: async (input, init = {}) => {
+      await ownIteration()
+      return send(input instanceof Request ? input.url : String(input), init)
+    },
     close() {
       for (const agent of Object.values(agents)) agent.destroy()
     },
@@ -66,10 +87,6 @@ function toChunks(body: RequestInit['body'] | Uint8Array[]): Uint8Array[] {
   if (typeof body === 'string') return [Buffer.from(body)]
   if (ArrayBuffer.isView(body)) return [new Uint8Array(body.buffer, body.byteOffset, body.byteLength)]
   throw new TypeError('A request body is text or bytes')
-}
-
-function abortError(): Error {
-  return new DOMException('This operation was aborted', 'AbortError')
 }
 
 /** The part of a Response that the SDKs read. */
@@ -100,61 +117,42 @@ function headerPairs(message: http.IncomingMessage): [string, string][] {
   )
 }
 
-const pauseAboveBytes = 1024 * 1024
-
-/** The chunks of a response as they arrive; leaving early ends the connection. */
+/** What has arrived of a response since it was last asked; leaving early ends the connection. */
 function bodyOf(message: http.IncomingMessage): AsyncIterableIterator<Buffer> {
-  const chunks: Buffer[] = []
-  let waiting: { resolve(result: IteratorResult<Buffer>): void; reject(error: Error): void } | undefined
-  let buffered = 0
+  let wake = () => {}
   let failure: Error | undefined
   let ended = false
 
-  message.on('data', (chunk: Buffer) => {
-    if (waiting) return settle((waiter) => waiter.resolve({ value: chunk, done: false }))
-    chunks.push(chunk)
-    buffered += chunk.length
-    if (buffered > pauseAboveBytes) message.pause()
-  })
+  function finish(error?: Error): void {
+    if (!ended) failure = error
+    ended = true
+    wake()
+  }
+  message.on('readable', () => wake())
   message.once('end', () => finish())
-  message.once('error', (error) => finish(error))
+  message.once('error', finish)
   message.once('close', () =>
     finish(message.complete ? undefined : new Error('The connection ended in the middle of the answer')),
   )
-
-  function settle(how: (waiter: NonNullable<typeof waiting>) => void): void {
-    const waiter = waiting
-    waiting = undefined
-    if (waiter) how(waiter)
-  }
-
-  function finish(error?: Error): void {
-    if (ended) return
-    ended = true
-    failure = error
-    settle((waiter) => (error ? waiter.reject(error) : waiter.resolve({ value: undefined, done: true })))
-  }
 
   return {
     [Symbol.asyncIterator]() {
       return this
     },
-    next() {
-      const chunk = chunks.shift()
-      if (chunk) {
-        buffered -= chunk.length
-        if (message.isPaused() && buffered < pauseAboveBytes / 2) message.resume()
-        return Promise.resolve({ value: chunk, done: false })
+    async next() {
+      for (;;) {
+        const chunk: Buffer | null = message.read()
+        if (chunk) return { value: chunk, done: false }
+        if (failure) throw failure
+        if (ended) return { value: undefined, done: true }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
       }
-      if (failure) return Promise.reject(failure)
-      if (ended) return Promise.resolve({ value: undefined, done: true })
-      return new Promise((resolve, reject) => {
-        waiting = { resolve, reject }
-      })
     },
-    return() {
-      if (!message.complete) message.destroy()
-      return Promise.resolve({ value: undefined, done: true })
+    async return() {
+      if (!message.readableEnded) message.destroy()
+      return { value: undefined, done: true }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ToolContent } from '@matrix/protocol'
 import type { ToolUse } from './provider-adapter.ts'
 
@@ -59,7 +59,5 @@ function repetitions(entries: string[], period: number): number {
 }
 
 function signatureOf(outcomes: { call: ToolUse; content: ToolContent[] }[]): string {
-  const hash = createHash('sha1')
-  for (const { call, content } of outcomes) hash.update(JSON.stringify([call.name, call.input, content]))
-  return hash.digest('base64')
+  return hash('sha1', JSON.stringify(outcomes.map(({ call, content }) => [call.name, call.input, content])), 'base64')
 }

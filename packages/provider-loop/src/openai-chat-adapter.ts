@@ -10,6 +10,7 @@ import {
   readArguments,
   withOwnSignal,
 } from './adapter-base.ts'
+import { parseEvent, readBatches } from './answer-events.ts'
 import { BrokenAnswer } from './failure.ts'
 import type { UserPart } from './message-text.ts'
 import { type OpenaiOptions, openaiClient } from './openai-client.ts'
@@ -56,11 +57,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
           const settings = { model, stream: true, stream_options: { include_usage: true }, [limit]: maxOutputTokens }
           const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
-          const stream = await sdk.post<AsyncIterable<Chunk>>('/chat/completions', {
-            ...rawBody(body, signal),
-            stream: true,
-          })
-          return yield* readStream(stream, call)
+          return yield* readAnswer(await sdk.post('/chat/completions', rawBody(body, signal)).asResponse(), call)
         }),
     },
     { ...options, priceProvider: 'openai' },
@@ -105,7 +102,7 @@ function toPart(part: UserPart): object {
 
 type OpenCall = { index: number; id: string; name: string; written: string }
 
-async function* readStream(stream: AsyncIterable<Chunk>, call: ApiCall): AsyncGenerator<string, ProviderResponse> {
+async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<string, ProviderResponse> {
   const calls: OpenCall[] = []
   let text = ''
   let model = call.model
@@ -117,19 +114,22 @@ async function* readStream(stream: AsyncIterable<Chunk>, call: ApiCall): AsyncGe
   const spent = () => usage ?? (begun ? estimateUsage(call, lengthOf(text, calls)) : undefined)
 
   try {
-    for await (const chunk of stream) {
-      begun = true
-      model = chunk.model || model
-      if (chunk.usage) usage = readUsage(chunk.usage)
-      const [choice] = chunk.choices
-      if (!choice) continue
-      const { content, refusal, tool_calls } = choice.delta
-      const shown = `${content ?? ''}${refusal ?? ''}`
-      refused ||= Boolean(refusal)
-      text += shown
-      if (shown !== '') yield shown
-      for (const piece of tool_calls ?? []) addPiece(calls, piece, chunk.id)
-      finish = choice.finish_reason ?? finish
+    for await (const batch of readBatches(response)) {
+      const before = text.length
+      for (const data of batch) {
+        const chunk = parseEvent<Chunk>(data)
+        begun = true
+        model = chunk.model || model
+        if (chunk.usage) usage = readUsage(chunk.usage)
+        const [choice] = chunk.choices
+        if (!choice) continue
+        const { content, refusal, tool_calls } = choice.delta
+        refused ||= Boolean(refusal)
+        text += `${content ?? ''}${refusal ?? ''}`
+        for (const piece of tool_calls ?? []) addPiece(calls, piece, chunk.id)
+        finish = choice.finish_reason ?? finish
+      }
+      if (text.length > before) yield text.slice(before)
     }
   } catch (cause) {
     throw new BrokenAnswer('The answer broke off', spent(), { cause })

@@ -9,6 +9,7 @@ import {
   readArguments,
   withOwnSignal,
 } from './adapter-base.ts'
+import { parseEvent, readBatches } from './answer-events.ts'
 import { BrokenAnswer } from './failure.ts'
 import type { UserPart } from './message-text.ts'
 import { resultText } from './openai-chat-adapter.ts'
@@ -25,7 +26,7 @@ import type {
 
 type Item = OpenAI.Responses.ResponseOutputItem
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent
-type Response = OpenAI.Responses.Response
+type Answer = OpenAI.Responses.Response
 
 export type OpenaiResponsesOptions = OpenaiOptions & {
   effort?: 'minimal' | 'low' | 'medium' | 'high'
@@ -75,10 +76,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
           }
           const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
-          return yield* readStream(
-            await sdk.post<AsyncIterable<StreamEvent>>('/responses', { ...rawBody(body, signal), stream: true }),
-            call,
-          )
+          return yield* readAnswer(await sdk.post('/responses', rawBody(body, signal)).asResponse(), call)
         }),
     },
     { ...options, priceProvider: 'openai' },
@@ -153,29 +151,35 @@ function toPart(part: UserPart): object {
   return { type: 'input_image', detail: 'auto', image_url: `data:${part.mediaType};base64,${part.data}` }
 }
 
-async function* readStream(
-  stream: AsyncIterable<StreamEvent>,
-  call: ApiCall,
-): AsyncGenerator<string, ProviderResponse> {
+async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<string, ProviderResponse> {
   const items: Item[] = []
-  let final: Response | undefined
-  let received = 0
-  let usage: TokenUsage | undefined
+  let final: Answer | undefined
+  let received: number | undefined
+  // Counted only at the end: what breaks off before it is estimated.
+  const spent = () => {
+    if (final?.usage) return readUsage(final.usage)
+    return received === undefined ? undefined : estimateUsage(call, received)
+  }
+
   try {
-    for await (const event of stream) {
-      if ('delta' in event && typeof event.delta === 'string') received += event.delta.length
-      // Counted only at the end: what breaks off before it is estimated.
-      usage =
-        'response' in event && event.response.usage ? readUsage(event.response.usage) : estimateUsage(call, received)
-      if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta') yield event.delta
-      else if (event.type === 'response.output_item.done') items[event.output_index] = event.item
-      else if (event.type === 'response.completed' || event.type === 'response.incomplete') final = event.response
-      else if (event.type === 'response.failed') throw new Error(event.response.error?.message ?? 'The response failed')
-      else if (event.type === 'error') throw new Error(event.message)
+    for await (const batch of readBatches(response)) {
+      let shown = ''
+      for (const data of batch) {
+        const event = parseEvent<StreamEvent>(data)
+        received ??= 0
+        if ('delta' in event && typeof event.delta === 'string') received += event.delta.length
+        if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta') shown += event.delta
+        else if (event.type === 'response.output_item.done') items[event.output_index] = event.item
+        else if (event.type === 'response.completed' || event.type === 'response.incomplete') final = event.response
+        else if (event.type === 'response.failed') fail(event.response.error)
+        else if (event.type === 'error') fail(event)
+      }
+      if (shown !== '') yield shown
     }
   } catch (cause) {
-    throw new BrokenAnswer('The answer broke off', usage, { cause })
+    throw new BrokenAnswer('The answer broke off', spent(), { cause })
   }
+  const usage = spent()
   if (!final || !usage) throw new BrokenAnswer('The answer ended before it was complete', usage)
   const turn = readItems(items.filter((item) => item !== undefined))
   return {
@@ -184,6 +188,10 @@ async function* readStream(
     usage,
     stopReason: toStopReason(final, items, turn.calls.length),
   }
+}
+
+function fail(error: { message: string } | null): never {
+  throw new Error(error?.message ?? 'The response failed')
 }
 
 function readItems(items: Item[]): AssistantTurn {
@@ -222,7 +230,7 @@ function readUsage(counted: OpenAI.Responses.ResponseUsage): TokenUsage {
   }
 }
 
-function toStopReason(final: Response, items: Item[], calls: number): StopReason {
+function toStopReason(final: Answer, items: Item[], calls: number): StopReason {
   const reason = final.incomplete_details?.reason
   if (reason === 'max_output_tokens') return 'max_tokens'
   const refused = items.some((item) => item?.type === 'message' && item.content.some((part) => part.type === 'refusal'))

@@ -1,4 +1,4 @@
-import type { Event, QueueMessage } from '@matrix/protocol'
+import { type Event, loopTools, type QueueMessage } from '@matrix/protocol'
 import { applyEvent, interrupt, type Run, record, stamp } from './run.ts'
 
 /** Parks the agent until somebody speaks: no model call, no timer. Ends it when nobody can speak any more. */
@@ -12,13 +12,22 @@ export async function* waitForMessages(run: Run): AsyncGenerator<Event, void> {
   }
   const messages = run.queue.drain()
   const onlyCompact = messages.every((message) => message.source === 'compact')
-  for (const { callId } of run.conversation.pendingCalls())
-    yield record(run, { type: 'tool_result', callId, content: [{ type: 'text', text: wokenText }], isError: false })
+  for (const call of run.conversation.pendingCalls()) {
+    const content = [{ type: 'text' as const, text: wokenText(call, messages) }]
+    yield record(run, { type: 'tool_result', callId: call.callId, content, isError: false })
+  }
   yield* consume(run, messages)
   if (run.compact && onlyCompact) run.compact.idle = true
 }
 
-const wokenText = 'You were woken by the messages below.'
+/** Whoever asked and hears something else must not take it for the answer. */
+function wokenText({ callId, name }: { callId: string; name: string }, messages: QueueMessage[]): string {
+  const isAnswered = messages.some(
+    (message) => message.source === 'clarify_response' && message.clarificationId === callId,
+  )
+  if (name !== loopTools.clarify || isAnswered) return 'You were woken by the messages below.'
+  return 'You were woken by the messages below. Your question has no answer yet: it stays before the person, and `yield` waits for them.'
+}
 
 /** Takes what arrived meanwhile into the conversation. */
 export function* takeMessages(run: Run): Generator<Event> {

@@ -1,4 +1,4 @@
-import { MatrixError, printableLine, TaskId, type TaskNode } from '@matrix/protocol'
+import { MatrixError, printableLine, type TaskNode } from '@matrix/protocol'
 import type { Notice, Tree } from './tree.ts'
 
 /** Questions to a tree. Every task id may be shortened to its first 8 or more characters. */
@@ -49,10 +49,13 @@ function getTask(tree: Tree, id: string): TaskNode {
 }
 
 function findTask(tree: Tree, id: string): TaskNode | undefined {
+  // Nearly every lookup is by a whole id; only what a person typed needs a closer look.
+  const known = tree.tasks.get(id)
+  if (known) return known
   const prefix = id.toUpperCase()
   if (!prefixShape.test(prefix))
     throw new MatrixError('TASK_ID_MALFORMED', `Not a task id: ${printableLine(id.slice(0, 40)) || 'empty'}`)
-  if (TaskId.safeParse(prefix).success) return tree.tasks.get(prefix)
+  if (prefix.length === 26) return tree.tasks.get(prefix)
 
   const matches = [...tree.tasks.values()].filter((task) => task.id.startsWith(prefix))
   if (matches.length > 1) throw ambiguous(prefix, matches)

@@ -43,11 +43,13 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   const { disk, places } = work
   const { taskId, signal } = options
   signal?.throwIfAborted()
+  const planning = planCreation(work, options)
+  planning.catch(() => {}) // What is wrong with the hook is said first.
   const hook = work.repository.checkout ? await findSetupHook(work.repository.checkout) : undefined
   if (hook) await requireApproval(work, hook)
   await refuseObstacle(work, taskId)
 
-  const record = await planCreation(work, options)
+  const record = await planning
   await writeRecord(disk, places, taskId, record)
   try {
     await addMetadata(work, taskId, record, signal)
@@ -152,7 +154,10 @@ async function keepBranch({ disk, repository }: WorktreeWork, { branch, createsB
   const ref = join(refs, 'heads', branch)
   if (!createsBranch || (await disk.kind(ref)) !== 'file') return
   try {
-    for (let path = ref; path !== refs; path = dirname(path)) await disk.syncDirectory(path)
+    const paths = [ref]
+    for (let path = dirname(ref); path !== refs; path = dirname(path)) paths.push(path)
+    // At once, so that they share one wait for the disk.
+    await Promise.all(paths.map((path) => disk.syncDirectory(path)))
   } catch (error) {
     throw storageError(error, ref)
   }

@@ -9,6 +9,7 @@ export { builtinServerTools, type ServeToolsOptions, serveTools } from './builti
 export { getServerFile } from './builtin/server-file.ts'
 export { type CallTarget, noTarget } from './call-target.ts'
 export type { CallProgress } from './connection.ts'
+export { agreeToSurface, type DriftedField, type DriftedTool, describeDrift, soundLock } from './drift.ts'
 export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
 export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
 export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
@@ -39,6 +40,7 @@ export {
   type ServerPool,
   type ServerUse,
   type Surroundings,
+  serverIdentity,
 } from './server-pool.ts'
 export type { Spill, ToolResult } from './tool-result.ts'
 export { checkServer, driftError, type Verification } from './verification.ts'

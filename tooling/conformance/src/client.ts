@@ -22,7 +22,7 @@ const folder = await mkdtemp(join(tmpdir(), 'matrix-conformance-'))
 const pool = openServerPool({
   sandbox: await openSandbox({ mode: 'off' }),
   store: openPackageStore(folder, { offline: true }),
-  connectTimeoutMs: 10_000,
+  connectTimeoutMs: 60_000,
 })
 try {
   await useServer(pool)

@@ -55,14 +55,18 @@ async function tryAll(trials: readonly Trial[], client: string): Promise<Outcome
   const worker = async () => {
     for (let trial = waiting.shift(); trial; trial = waiting.shift()) {
       const outcome = await suite.try(trial, client)
-      process.stderr.write(
-        `${outcome.failures.length > 0 ? 'fail' : outcome.passed > 0 ? 'pass' : 'none'}  ${outcome.revision}  ${outcome.scenario}\n`,
-      )
+      process.stderr.write(`${labelOf(outcome)}  ${outcome.revision}  ${outcome.scenario}\n`)
       outcomes.push(outcome)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   return outcomes
+}
+
+function labelOf({ scenario, passed, failures }: Outcome): string {
+  if (excused.includes(scenario)) return 'n/a '
+  if (failures.length > 0) return 'fail'
+  return passed > 0 ? 'pass' : 'none'
 }
 
 /** What fails must be known and have a reason; what has one must still fail, or the reason is no longer true. */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame } from '@matrix/protocol/http'
+import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame, ToolsView } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
 import { fakeDaemon, projectView, rootId, taskView } from '../fake-daemon.testing.ts'
 import { folderWith, matrix } from '../matrix-process.testing.ts'
@@ -391,6 +391,35 @@ test('tasks are created, changed, moved and ordered', async () => {
     expect((await matrix(['task', 'update', 'parser', ...wrong], { env })).code, wrong.join(' ')).toBe(2)
 })
 
+test('a task is forked whole, or up to an event', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, forkTask: child })
+
+  await matrix(['task', 'fork', 'root', 'parser'], { env })
+  expect(await matrix(['task', 'fork', 'root', 'parser', '--up-to', '7'], { env })).toMatchObject({
+    code: 0,
+    stdout: '“Write the parser” knows what “Ship it” knew at event 7.\n',
+  })
+  expect(asked.filter(({ operation }) => operation === 'forkTask').map(({ body }) => body)).toEqual([
+    { targetTaskId: childId },
+    { targetTaskId: childId, upTo: 7 },
+  ])
+  for (const wrong of ['0', '1.5', 'last'])
+    expect((await matrix(['task', 'fork', 'root', 'parser', '--up-to', wrong], { env })).code, wrong).toBe(2)
+})
+
+test('a conversation is taken back once somebody agrees', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, rewindTask: child })
+
+  expect((await matrix(['task', 'rewind', 'parser', 'first', '--yes'], { env })).code).toBe(2)
+  expect((await matrix(['task', 'rewind', 'parser', '7'], { env })).code).not.toBe(0)
+  expect(asked.some(({ operation }) => operation === 'rewindTask')).toBe(false)
+  expect(await matrix(['task', 'rewind', 'parser', '7', '--yes'], { env })).toMatchObject({
+    code: 0,
+    stdout: '“Write the parser” goes on after event 7 when it is sent a message.\n',
+  })
+  expect(asked.find(({ operation }) => operation === 'rewindTask')?.body).toEqual({ upTo: 7 })
+})
+
 test('costs are summed and named by their tasks', async () => {
   const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
   const { env } = await fakeDaemon({
@@ -451,6 +480,61 @@ test('the log of the daemon is shown from its end, with nothing in it that a ter
     'two <U+001B>[2J\n2026-01-01 00:00:00  Slow <U+202E>  ms=7\n',
   )
 })
+
+test('what is different about a server is shown, and agreed to under the digest of exactly that', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, listTools: toolsView, answerDrift: toolsView })
+  const unsure = await matrix(['tools', 'approve', 'notes'], { env })
+  const sure = await matrix(['tools', 'approve', 'notes', '--digest', 'sha256:found', '--json'], { env })
+
+  expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('--digest sha256:found') })
+  expect(unsure.stderr).toContain('read changed\n  description\n  - Reads.\n  + Reads, and mails it.\n')
+  expect([sure.code, JSON.parse(sure.stdout)]).toEqual([0, { alias: 'notes', surface: 'sha256:found' }])
+  expect(asked.filter(({ operation }) => operation === 'answerDrift')).toMatchObject([
+    { params: { taskId: rootId, alias: 'notes' }, body: { decision: 'approve', surface: 'sha256:found' } },
+  ])
+})
+
+test('a server about which nothing is different cannot be agreed to, but blocked', async () => {
+  const { env, asked } = await fakeDaemon({ ...here, listTools: toolsView, answerDrift: toolsView })
+
+  expect((await matrix(['tools', 'approve', 'other'], { env })).stderr).toContain('Nothing is known to be different')
+  expect(await matrix(['tools', 'block', 'other'], { env })).toMatchObject({ code: 0 })
+  expect(asked.at(-1)).toMatchObject({ operation: 'answerDrift', body: { decision: 'block' } })
+})
+
+const toolsView: ToolsView = {
+  agent: 'default',
+  manifestFile: null,
+  allowedSideEffects: ['read'],
+  sandbox: { isActive: true, reason: null },
+  servers: [
+    {
+      alias: 'notes',
+      transport: 'stdio',
+      version: '1.0.0',
+      digest: null,
+      state: 'drifted',
+      isLocked: true,
+      isRunning: false,
+      isSandboxed: true,
+      problem: null,
+      drift: null,
+      drifted: {
+        surface: 'sha256:found',
+        obstacle: null,
+        tools: [
+          {
+            tool: 'read',
+            change: 'changed',
+            sideEffect: 'read',
+            fields: [{ field: 'description', approved: 'Reads.', found: 'Reads, and mails it.' }],
+          },
+        ],
+      },
+      tools: [],
+    },
+  ],
+}
 
 const approval: Attention = {
   id: 'approval:c1',

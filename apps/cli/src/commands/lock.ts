@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { checkLock, diffLock, formatLock, type Lock, parseDocument, rules } from '@matrix/manifest'
+import { checkLock, diffLock, formatLock, type Lock, parseDocument } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { collectLockFiles, type LockFiles } from '@matrix/tool-manager'
+import { collectLockFiles, type LockFiles, soundLock } from '@matrix/tool-manager'
 import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
@@ -32,7 +32,7 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   } finally {
     await bench.close()
   }
-  assertSound(proposal.lock)
+  soundLock(proposal.lock)
   const before = existsSync(out) ? await readLock(out) : undefined
   if (!options.json) present(proposal, before)
   if (!(await isAgreed(options, before !== undefined && isSame(before, proposal.lock)))) return exitCode.findings
@@ -43,13 +43,6 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   if (options.json) printJson({ out, lock: proposal.lock, classes: proposal.classes })
   else printError(colorsFor(process.stderr).green(`Written to ${printableLine(out)}.`))
   return exitCode.ok
-}
-
-/** What hides in a definition or contradicts itself is not locked, whoever agrees to it. */
-function assertSound(lock: Lock): void {
-  const problem = checkLock(lock).problems.find(({ rule, severity = rules[rule].severity }) => severity === 'error')
-  if (problem)
-    throw new MatrixError('DOCUMENT_INVALID', `${problem.message}`, { hint: problem.fix ?? rules[problem.rule].fix })
 }
 
 async function readLock(path: string): Promise<Lock | undefined> {

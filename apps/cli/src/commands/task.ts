@@ -115,12 +115,25 @@ export async function closeTask(name: string, options: Options): Promise<ExitCod
   return report(closed, `Closed ${named(closed)}.`, options)
 }
 
-export async function forkTask(source: string, target: string, options: Options): Promise<ExitCode> {
+type ForkOptions = Options & { upTo?: string }
+
+export async function forkTask(source: string, target: string, options: ForkOptions): Promise<ExitCode> {
   const { client, project, task, tasks } = await openTask(source, options)
   const heir = findTask(tasks, target)
-  const body = { targetTaskId: heir.id }
+  const upTo = options.upTo === undefined ? undefined : readSeq(options.upTo)
+  const body = { targetTaskId: heir.id, ...(upTo !== undefined && { upTo }) }
   const forked = await client.forkTask({ projectId: project.id, taskId: task.id, body })
-  return report(forked, `${named(forked)} knows what ${named(task)} knows.`, options)
+  const known = upTo === undefined ? 'knows' : `knew at event ${upTo}`
+  return report(forked, `${named(forked)} knows what ${named(task)} ${known}.`, options)
+}
+
+export async function rewindTask(name: string, seq: string, options: Options & { yes?: boolean }): Promise<ExitCode> {
+  const upTo = readSeq(seq)
+  const { client, project, task } = await openTask(name, options)
+  if (!(await confirm(`Take ${named(task)} back to event ${upTo}? Files stay as they are.`, options)))
+    return exitCode.findings
+  const rewound = await client.rewindTask({ projectId: project.id, taskId: task.id, body: { upTo } })
+  return report(rewound, `${named(rewound)} goes on after event ${upTo} when it is sent a message.`, options)
 }
 
 export async function compactTask(name: string, options: Options): Promise<ExitCode> {
@@ -178,6 +191,15 @@ function readPosition(text: string): number {
   if (!Number.isInteger(position) || position < 0)
     throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a position.`, { hint: '0 is the first.' })
   return position
+}
+
+function readSeq(text: string): number {
+  const seq = Number(text)
+  if (!Number.isInteger(seq) || seq < 1)
+    throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not the number of an event.`, {
+      hint: 'matrix logs --raw shows the seq of each event; 1 is the first.',
+    })
+  return seq
 }
 
 function readPersistence(text: string): Persistence {

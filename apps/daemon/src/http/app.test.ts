@@ -204,7 +204,7 @@ test('somebody who sends a request very slowly keeps nobody else waiting', async
   await daemon.local.health()
   for (const socket of slow) socket.destroy()
 
-  expect(performance.now() - start).toBeLessThan(2000)
+  expect(performance.now() - start).toBeLessThan(10_000)
 })
 
 test('more headers than anyone needs are refused', async () => {

@@ -1,8 +1,10 @@
 import type { Attention } from '@matrix/protocol/http'
 import { useEffect } from 'react'
 import { useLive } from '../live/live.ts'
+import { failure } from '../parts/failure.ts'
 import { usePreferences } from './preferences.ts'
 import { router } from './router.tsx'
+import { sayDone, sayFailure } from './toasts.tsx'
 
 const words: Record<Attention['kind'], string> = {
   approval: 'Approval needed',
@@ -28,11 +30,8 @@ export function useNotifications(): void {
 
 function notify({ id, kind, taskTitle, text, projectId, taskId }: Attention): void {
   if (document.visibilityState === 'visible' && document.hasFocus()) return
-  const note = new Notification(`${words[kind]}: ${taskTitle}`, {
-    body: text.slice(0, 200),
-    tag: id,
-    icon: '/icon.svg',
-  })
+  const note = openNote(`${words[kind]}: ${taskTitle}`, { body: text.slice(0, 200), tag: id, icon: '/icon.svg' })
+  if (!note) return
   note.onclick = () => {
     window.focus()
     note.close()
@@ -41,9 +40,20 @@ function notify({ id, kind, taskTitle, text, projectId, taskId }: Attention): vo
   }
 }
 
-/** Asks the browser once; the answer is kept. */
-export async function askForNotifications(): Promise<boolean> {
+/** Browsers on phones have the word but refuse a page that uses it; the inbox tells the same there. */
+function openNote(title: string, options: NotificationOptions): Notification | undefined {
+  try {
+    return new Notification(title, options)
+  } catch {
+    return undefined
+  }
+}
+
+/** Asks the browser and keeps its answer. */
+export async function askForNotifications(): Promise<void> {
   const isGranted = (await Notification.requestPermission()) === 'granted'
   usePreferences.setState({ wantsNotifications: isGranted })
-  return isGranted
+  if (isGranted) sayDone('You will be told', 'When an agent needs you or has finished, while you look elsewhere.')
+  else
+    sayFailure(failure('The browser does not let this page notify you.', 'Allow it in its settings for this address.'))
 }

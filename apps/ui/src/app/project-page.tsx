@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { ChartGantt, Columns3, GitMerge, ListTree, ReceiptText, SquareTerminal } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useLive, useProject } from '../live/live.ts'
+import { MadeUp } from '../money/made-up.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Money } from '../parts/figures.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
@@ -30,7 +31,7 @@ export function ProjectPage({ actions, children }: { actions?: ReactNode; childr
           {project.name}
         </h1>
         <span className="flex items-center gap-2 text-ink-2 text-sm">
-          {project.isDemo ? <Badge title="Played by the built-in mock provider: nothing is spent">Demo</Badge> : null}
+          {project.isDemo ? <Badge title="The sample project that came with Matrix">Demo</Badge> : null}
           {project.baseBranch ? <span className="font-mono">{project.baseBranch}</span> : null}
           <span aria-hidden>·</span>
           <span>
@@ -38,6 +39,7 @@ export function ProjectPage({ actions, children }: { actions?: ReactNode; childr
           </span>
           <span aria-hidden>·</span>
           <Money usd={project.costUsd} />
+          <MadeUp projectId={projectId} />
         </span>
         <div className="ml-auto flex min-h-8 items-center gap-2">{actions}</div>
         <nav aria-label="Views of the project" className="-mx-2 flex w-full gap-1 overflow-x-auto">

@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
-import { useLive, useProjects } from '../live/live.ts'
+import { useLive } from '../live/live.ts'
 import { BottomBar } from './bottom-bar.tsx'
 import { useGlobalActions } from './global-actions.ts'
 import { HealthBanner } from './health-banner.tsx'
@@ -8,10 +8,10 @@ import { useNotifications } from './notifications.ts'
 import { useOverlay } from './overlay.ts'
 import { useCurrentPlace } from './place.ts'
 import { openTab, usePreferences } from './preferences.ts'
-import { router } from './router.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TabStrip } from './tab-strip.tsx'
 import { useTitle } from './title.ts'
+import { Tour, useDemoFirst } from './tour.tsx'
 
 const loadPalette = () => import('./palette.tsx')
 const Palette = lazy(() => loadPalette().then(({ Palette }) => ({ default: Palette })))
@@ -20,8 +20,6 @@ const NewTask = lazy(() => import('../overview/new-task.tsx').then(({ NewTask })
 const AddProject = lazy(() =>
   import('../first-run/add-project.tsx').then(({ AddProject }) => ({ default: AddProject })),
 )
-
-const TourCard = lazy(() => import('../first-run/tour-card.tsx').then(({ TourCard }) => ({ default: TourCard })))
 
 /** What stands around every view. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -32,6 +30,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useTitle()
   useNotifications()
   useRememberedPlace()
+  useDemoFirst()
   useEffect(() => {
     // Whoever presses its keys goes on typing at once.
     const timer = setTimeout(loadPalette, 1500)
@@ -56,8 +55,8 @@ export function Shell({ children }: { children: ReactNode }) {
           </main>
         </div>
       </div>
+      <Tour className="md:hidden" />
       <BottomBar />
-      <Tour />
       <Suspense>
         {shown.kind === 'palette' ? <Palette onClose={close} /> : null}
         {shown.kind === 'keys' ? <KeyHelp onClose={close} /> : null}
@@ -67,26 +66,6 @@ export function Shell({ children }: { children: ReactNode }) {
         {shown.kind === 'add-project' ? <AddProject onClose={close} /> : null}
       </Suspense>
     </div>
-  )
-}
-
-/** The demo explains itself until somebody has seen enough of it. */
-function Tour() {
-  const isDone = usePreferences(({ isTourDone }) => isTourDone)
-  const demo = useProjects().find(({ isDemo }) => isDemo)
-  const demoId = isDone ? undefined : demo?.id
-  useEffect(() => {
-    // Somebody who has seen nothing yet and is needed nowhere sees the agents at work first.
-    const isNew = Object.keys(usePreferences.getState().tour).length === 0
-    const isFree = Object.keys(useLive.getState().attention).length === 0
-    if (demoId && isNew && isFree && location.pathname === '/')
-      void router.navigate({ to: '/p/$projectId', params: { projectId: demoId }, replace: true })
-  }, [demoId])
-  if (isDone || !demo) return null
-  return (
-    <Suspense>
-      <TourCard demo={demo} />
-    </Suspense>
   )
 }
 

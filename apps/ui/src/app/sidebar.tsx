@@ -2,12 +2,14 @@ import { Link } from '@tanstack/react-router'
 import { ChevronRight, Command, Inbox, Plus, ReceiptText, Search, Settings } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { type Health, useAttention, useLive, useProjects } from '../live/live.ts'
+import { MadeUp } from '../money/made-up.tsx'
 import { IconButton, Key } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Money } from '../parts/figures.tsx'
 import { useOverlay } from './overlay.ts'
 import { useCurrentProjectId } from './place.ts'
 import { SidebarTree } from './sidebar-tree.tsx'
+import { Tour } from './tour.tsx'
 
 /** Where everything is reached from: what waits, the projects, and the tree of the one in front. */
 export function Sidebar() {
@@ -36,6 +38,7 @@ export function Sidebar() {
         </Place>
       </nav>
       <Projects />
+      <Tour />
       <nav aria-label="More" className="flex items-center gap-1 border-t px-2 py-1.5">
         <FooterLink to="/settings" label="Settings" icon={<Settings size={15} aria-hidden />} />
         <FooterLink to="/money" label="Money" icon={<ReceiptText size={15} aria-hidden />} />
@@ -141,7 +144,9 @@ function Projects() {
               >
                 <span className="truncate">{project.name}</span>
                 {project.problem ? <span className="text-bad text-xs">problem</span> : null}
-                <Money usd={project.costUsd} className="ml-auto text-ink-3 text-xs" />
+                <span className="ml-auto flex shrink-0 gap-1 text-ink-3 text-xs">
+                  <Money usd={project.costUsd} /> <MadeUp projectId={project.id} />
+                </span>
               </Link>
             </div>
             {isOpen ? <SidebarTree projectId={project.id} rootTaskId={project.rootTaskId} /> : null}

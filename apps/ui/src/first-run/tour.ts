@@ -18,7 +18,7 @@ export function tourSteps(facts: Facts, { hasQuestion, isOffered }: Now): TourSt
     {
       id: 'watch',
       title: 'Watch them work',
-      text: 'One agent splits the goal, others work side by side, each on a branch of its own. Open any of them.',
+      text: 'One agent splits the goal, others work side by side, each on a branch of its own. Open any of them in the tree.',
       goTo: 'tree',
       isDone: facts.sawTask === true,
     },
@@ -26,7 +26,7 @@ export function tourSteps(facts: Facts, { hasQuestion, isOffered }: Now): TourSt
       id: 'answer',
       title: 'Answer a question',
       text: hasQuestion
-        ? 'One of them cannot go on without you. It waits in the inbox; waiting costs nothing.'
+        ? 'One of them cannot go on without you. Pick an answer in the inbox; until then it waits, which costs nothing.'
         : 'One of them will ask you something in a moment. Nothing to do until then.',
       ...(hasQuestion ? { goTo: 'inbox' as const } : {}),
       isDone: facts.answered === true,
@@ -43,7 +43,7 @@ export function tourSteps(facts: Facts, { hasQuestion, isOffered }: Now): TourSt
     {
       id: 'merge',
       title: 'Merge it',
-      text: 'Only a person does this. Until then your own checkout is as it was.',
+      text: 'The Merge button brings it to the branch main. Only a person does this; until then your own checkout is as it was.',
       ...(isOffered ? { goTo: 'review' as const } : {}),
       isDone: facts.merged === true,
     },

@@ -13,6 +13,7 @@ import { Empty, ErrorState, Loading } from '../parts/states.tsx'
 import { StatusDot } from '../parts/status-dot.tsx'
 import { Budget } from './budget.tsx'
 import { DayChart } from './day-chart.tsx'
+import { MadeUpNotice } from './made-up.tsx'
 import { addSample, burnRate, type CostRow, type Sample, shiftDay, sum, toDays } from './spending.ts'
 
 const shownDays = 30
@@ -50,6 +51,7 @@ function Spending({ projectId }: { projectId: string | undefined }) {
   const total = sum(byModel)
   return (
     <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4">
+      <MadeUpNotice projectId={projectId} />
       <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
         <Figure label="Today" usd={bars.at(-1)?.usd ?? 0} />
         <Figure label="Last 7 days" usd={sum(bars.slice(-7))} />
@@ -58,7 +60,7 @@ function Spending({ projectId }: { projectId: string | undefined }) {
       </div>
       {total === 0 ? (
         <Empty icon={<Banknote size={28} aria-hidden />} title="Nothing spent yet">
-          Every call to a model is counted here the moment it is over. The demo costs nothing.
+          Every call to a model is counted here the moment it is over.
         </Empty>
       ) : (
         <>

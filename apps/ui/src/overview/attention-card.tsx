@@ -71,7 +71,9 @@ function Whereabouts({ item: { projectId, taskId } }: { item: Attention }) {
     const names: string[] = []
     const tasks = live.tasks[projectId] ?? {}
     for (let id = tasks[taskId]?.parentId; id; id = tasks[id]?.parentId) names.unshift(tasks[id]?.title ?? '')
-    return [live.projects[projectId]?.name ?? '', ...names].join(' › ')
+    // A root is called like its project unless somebody gave it another name.
+    const project = live.projects[projectId]?.name ?? ''
+    return [...(project === names[0] ? [] : [project]), ...names].join(' › ')
   })
   return (
     <Link

@@ -1,8 +1,12 @@
 import type { TaskView } from '@matrix/protocol/http'
 
-export type BoardColumn = { id: string; title: string; tasks: TaskView[] }
+export type BoardColumn = {
+  id: 'planned' | 'in-progress' | 'failed' | 'passed' | 'closed'
+  title: string
+  tasks: TaskView[]
+}
 
-const columns: { id: string; title: string; statuses: TaskView['status'][] }[] = [
+const columns: { id: BoardColumn['id']; title: string; statuses: TaskView['status'][] }[] = [
   { id: 'planned', title: 'Planned', statuses: ['draft', 'pending'] },
   { id: 'in-progress', title: 'In progress', statuses: ['in_progress'] },
   { id: 'failed', title: 'Failed', statuses: ['failed'] },

@@ -74,7 +74,7 @@ function NothingWaits() {
 
 function NotifyButton() {
   const isWanted = usePreferences(({ wantsNotifications }) => wantsNotifications)
-  if (isWanted || !('Notification' in window) || Notification.permission !== 'default') return null
+  if (isWanted || !('Notification' in window) || Notification.permission === 'denied') return null
   return (
     <Button size="small" look="quiet" onClick={() => void askForNotifications()}>
       Notify me

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import { classes } from './classes.ts'
+import { Coloured, colourCode, type Token } from './colours.tsx'
 import { Copy } from './copy.tsx'
 
-type Token = { content: string; color?: string | undefined; dark?: string | undefined }
 type CodeBlockProps = {
   code: string
   language?: string | undefined
@@ -10,9 +10,6 @@ type CodeBlockProps = {
   /** Long lines go on below instead of out of sight, for what somebody has to read to its end. */
   isWrapped?: boolean
 }
-
-// Beyond this, colours cost more than they tell.
-const longestColoured = 60_000
 
 /** Code as text, coloured once the highlighter has arrived. */
 export function CodeBlock({ code, language, maxHeight = 480, isWrapped = false }: CodeBlockProps) {
@@ -28,23 +25,19 @@ export function CodeBlock({ code, language, maxHeight = 480, isWrapped = false }
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <pre tabIndex={0} className={look} style={{ maxHeight }}>
-        <code>{lines ? lines.map(colouredLine) : code}</code>
+        <code>
+          {lines
+            ? lines.map((tokens, line) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name but their number, and never move.
+                <span key={line}>
+                  <Coloured tokens={tokens} />
+                  {'\n'}
+                </span>
+              ))
+            : code}
+        </code>
       </pre>
     </div>
-  )
-}
-
-function colouredLine(tokens: Token[], line: number) {
-  return (
-    <span key={line}>
-      {tokens.map((token, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no name but their place, and never move.
-        <span key={index} style={{ color: `light-dark(${token.color ?? 'inherit'}, ${token.dark ?? 'inherit'})` }}>
-          {token.content}
-        </span>
-      ))}
-      {'\n'}
-    </span>
   )
 }
 
@@ -52,13 +45,10 @@ function useColours(code: string, language: string | undefined): Token[][] | und
   const [lines, setLines] = useState<Token[][]>()
   useEffect(() => {
     setLines(undefined)
-    if (!language || code.length > longestColoured) return
     let isWanted = true
-    import('./highlighter.ts')
-      .then(({ highlight }) => highlight(code, language))
-      .then((found) => {
-        if (isWanted) setLines(found)
-      })
+    void colourCode(code, language).then((found) => {
+      if (isWanted) setLines(found)
+    })
     return () => {
       isWanted = false
     }

@@ -1,7 +1,6 @@
 import { createHighlighterCore, type HighlighterCore, type LanguageInput } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
-
-type Token = { content: string; color: string | undefined; dark: string | undefined }
+import type { Token } from './colours.tsx'
 
 // Each grammar is a file of its own and comes when it is first needed.
 const grammars: Record<string, LanguageInput> = {

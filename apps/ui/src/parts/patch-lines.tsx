@@ -1,14 +1,17 @@
+import { useEffect, useState } from 'react'
 import { classes } from './classes.ts'
+import { Coloured, colourPatch, languageOf, type Token } from './colours.tsx'
 
 const looks: Record<string, string> = { '+': 'bg-ok-soft', '-': 'bg-bad-soft' }
 const marks: Record<string, string> = { '+': 'text-ok', '-': 'text-bad' }
 const words: Record<string, string> = { '+': 'added', '-': 'removed' }
 
 /** A short change as its lines, each starting with ' ', '+' or '-'. */
-export function PatchLines({ lines, label }: { lines: readonly string[]; label: string }) {
+export function PatchLines({ lines, path }: { lines: readonly string[]; path: string | undefined }) {
+  const colours = usePatchColours(lines, path)
   return (
     <figure
-      aria-label={label}
+      aria-label={path ?? 'Changes'}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
       tabIndex={0}
       className="my-2 max-h-96 overflow-auto rounded-md border bg-surface py-1 font-mono text-sm"
@@ -25,10 +28,27 @@ export function PatchLines({ lines, label }: { lines: readonly string[]; label: 
               <span aria-hidden>{mark}</span>
               {words[mark] ? <span className="sr-only">{words[mark]}</span> : null}
             </span>
-            <span className="min-w-0 whitespace-pre-wrap break-words">{line.slice(1) || ' '}</span>
+            <span className="min-w-0 whitespace-pre-wrap break-words">
+              {colours?.[index] ? <Coloured tokens={colours[index]} /> : line.slice(1) || ' '}
+            </span>
           </div>
         )
       })}
     </figure>
   )
+}
+
+function usePatchColours(lines: readonly string[], path: string | undefined): (Token[] | undefined)[] | undefined {
+  const [colours, setColours] = useState<(Token[] | undefined)[]>()
+  useEffect(() => {
+    setColours(undefined)
+    let isWanted = true
+    void colourPatch(lines, languageOf(path)).then((found) => {
+      if (isWanted) setColours(found)
+    })
+    return () => {
+      isWanted = false
+    }
+  }, [lines, path])
+  return colours
 }

@@ -1,6 +1,7 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { type MouseEvent, memo } from 'react'
 import { classes } from '../parts/classes.ts'
+import type { Token } from '../parts/colours.tsx'
 import type { DiffLine } from './diff-line.ts'
 import { DiffText } from './diff-text.tsx'
 
@@ -15,17 +16,25 @@ const looks: Record<DiffLine['kind'], string> = {
 const words = { added: 'Added', removed: 'Removed', context: 'Unchanged', note: '' }
 const marks = { added: '+', removed: '-', context: '', note: '' }
 
-type LineProps = { line: DiffLine; partner: DiffLine | undefined; isChosen: boolean; onPick: PickLine }
+type Tokens = readonly Token[] | undefined
+
+type LineProps = {
+  line: DiffLine
+  partner: DiffLine | undefined
+  tokens: Tokens
+  isChosen: boolean
+  onPick: PickLine
+}
 
 /** One line with both its numbers. */
-export const UnifiedRow = memo(function UnifiedRow({ line, partner, isChosen, onPick }: LineProps) {
+export const UnifiedRow = memo(function UnifiedRow({ line, partner, tokens, isChosen, onPick }: LineProps) {
   return (
     <div className={classes('group/line flex font-mono text-sm leading-5', looks[line.kind], isChosen && chosen)}>
       <Gutter line={line} onPick={onPick}>
         <span className="w-9 text-right max-sm:hidden">{line.oldLine}</span>
         <span className="w-9 text-right">{line.newLine ?? (line.kind === 'removed' ? line.oldLine : '')}</span>
       </Gutter>
-      <Code line={line} partner={partner} />
+      <Code line={line} partner={partner} tokens={tokens} />
     </div>
   )
 })
@@ -35,13 +44,16 @@ const chosen = 'shadow-[inset_3px_0_0_var(--accent)]'
 type PairProps = {
   left: DiffLine | undefined
   right: DiffLine | undefined
+  leftTokens: Tokens
+  rightTokens: Tokens
   isLeftChosen: boolean
   isRightChosen: boolean
   onPick: PickLine
 }
 
 /** Before and after, side by side. */
-export const SplitRow = memo(function SplitRow({ left, right, isLeftChosen, isRightChosen, onPick }: PairProps) {
+export const SplitRow = memo(function SplitRow(props: PairProps) {
+  const { left, right, leftTokens, rightTokens, isLeftChosen, isRightChosen, onPick } = props
   const isSame = left === right
   return (
     <div className="grid grid-cols-2 font-mono text-sm leading-5">
@@ -49,6 +61,7 @@ export const SplitRow = memo(function SplitRow({ left, right, isLeftChosen, isRi
         line={left}
         number={left?.oldLine}
         partner={isSame ? undefined : right}
+        tokens={leftTokens}
         isChosen={isLeftChosen}
         onPick={onPick}
       />
@@ -56,6 +69,7 @@ export const SplitRow = memo(function SplitRow({ left, right, isLeftChosen, isRi
         line={right}
         number={right?.newLine}
         partner={isSame ? undefined : left}
+        tokens={rightTokens}
         isChosen={isRightChosen}
         onPick={onPick}
       />
@@ -67,18 +81,19 @@ type HalfProps = {
   line: DiffLine | undefined
   number: number | undefined
   partner: DiffLine | undefined
+  tokens: Tokens
   isChosen: boolean
   onPick: PickLine
 }
 
-function Half({ line, number, partner, isChosen, onPick }: HalfProps) {
+function Half({ line, number, partner, tokens, isChosen, onPick }: HalfProps) {
   if (!line) return <div className="border-r bg-sunken" />
   return (
     <div className={classes('group/line flex min-w-0 border-r', looks[line.kind], isChosen && chosen)}>
       <Gutter line={line} onPick={onPick}>
         <span className="w-9 text-right">{number}</span>
       </Gutter>
-      <Code line={line} partner={partner} />
+      <Code line={line} partner={partner} tokens={tokens} />
     </div>
   )
 }
@@ -116,7 +131,7 @@ function Gutter({ line, onPick, children }: GutterProps) {
   )
 }
 
-function Code({ line, partner }: { line: DiffLine; partner: DiffLine | undefined }) {
+function Code({ line, partner, tokens }: Pick<LineProps, 'line' | 'partner' | 'tokens'>) {
   return (
     <>
       <span className="w-4 shrink-0 select-none text-center text-ink-3">
@@ -124,7 +139,7 @@ function Code({ line, partner }: { line: DiffLine; partner: DiffLine | undefined
         <span className="sr-only">{words[line.kind]}</span>
       </span>
       <code className="min-w-0 flex-1 whitespace-pre-wrap break-words pr-2 [overflow-wrap:anywhere]">
-        <DiffText line={line} partner={partner} />
+        <DiffText line={line} partner={partner} tokens={tokens} />
       </code>
     </>
   )

@@ -8,6 +8,7 @@ import { CommentCard, CommentEditor } from './comment-card.tsx'
 import type { DiffLine } from './diff-line.ts'
 import { SplitRow, UnifiedRow } from './diff-row.tsx'
 import { FileHeader } from './file-header.tsx'
+import { useLineColours } from './line-colours.ts'
 import { type Anchor, extendAnchor, isWithin, quoteLines, type ReviewComment } from './review-comment.ts'
 import { changeReview, useReviewDraft } from './review-draft.ts'
 import { type Layout, type ReviewItem, startsOpen, toReviewItems } from './review-items.ts'
@@ -61,10 +62,9 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
   const shown = virtualizer.getVirtualItems()
   const current = items[virtualizer.range?.startIndex ?? 0]?.file
 
-  useLoadShown(
-    shown.map(({ index }) => items[index]),
-    hunks.load,
-  )
+  const inSight = shown.map(({ index }) => items[index])
+  useLoadShown(inSight, hunks.load)
+  const coloursOf = useLineColours(inSight)
   useEffect(() => {
     if (current) onCurrent(current.path)
   }, [current, onCurrent])
@@ -104,6 +104,7 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
               <Item
                 item={item}
                 editing={editing}
+                coloursOf={coloursOf}
                 error={hunks.errorOf(item.file)}
                 isConflicting={conflicts.has(item.file.path)}
                 onToggle={() => toggle(item.file.path)}
@@ -124,6 +125,7 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
 type ItemProps = {
   item: ReviewItem
   editing: Anchor | undefined
+  coloursOf: ReturnType<typeof useLineColours>
   error: unknown
   isConflicting: boolean
   onToggle: () => void
@@ -135,7 +137,7 @@ type ItemProps = {
 }
 
 function Item(props: ItemProps) {
-  const { item, editing } = props
+  const { item, editing, coloursOf } = props
   const { path } = item.file
   const { onPick: pick } = props
   const onPick = useCallback((line: DiffLine, extend: boolean) => pick(path, line, extend), [pick, path])
@@ -158,6 +160,7 @@ function Item(props: ItemProps) {
         <UnifiedRow
           line={item.line}
           partner={item.partner}
+          tokens={coloursOf(item.line)}
           isChosen={isWithin(editing, path, item.line)}
           onPick={onPick}
         />
@@ -168,6 +171,8 @@ function Item(props: ItemProps) {
         <SplitRow
           left={left}
           right={right}
+          leftTokens={coloursOf(left)}
+          rightTokens={coloursOf(right)}
           isLeftChosen={left !== undefined && left !== right && isWithin(editing, path, left)}
           isRightChosen={right !== undefined && isWithin(editing, path, right)}
           onPick={onPick}

@@ -9,8 +9,8 @@ export type ReviewItem =
   | { kind: 'file'; key: string; file: FileChange; isOpen: boolean }
   | { kind: 'notice'; key: string; file: FileChange; notice: 'loading' | 'binary' | 'submodule' | 'no lines' }
   | { kind: 'hunk'; key: string; file: FileChange; hunk: Hunk }
-  | { kind: 'line'; key: string; file: FileChange; line: DiffLine; partner: DiffLine | undefined }
-  | { kind: 'pair'; key: string; file: FileChange; pair: SplitLine }
+  | { kind: 'line'; key: string; file: FileChange; hunk: Hunk; line: DiffLine; partner: DiffLine | undefined }
+  | { kind: 'pair'; key: string; file: FileChange; hunk: Hunk; pair: SplitLine }
   | { kind: 'comment'; key: string; file: FileChange; comment: ReviewComment }
   | { kind: 'editor'; key: string; file: FileChange; anchor: Anchor }
 
@@ -103,7 +103,10 @@ function layOut(file: FileChange, hunk: Hunk, key: string, layout: Layout): Revi
   const lines = numberLines(hunk)
   const pairs = pairLines(lines)
   if (layout === 'split')
-    return [header, ...pairs.map((pair, row): ReviewItem => ({ kind: 'pair', key: `${key}:pair:${row}`, file, pair }))]
+    return [
+      header,
+      ...pairs.map((pair, row): ReviewItem => ({ kind: 'pair', key: `${key}:pair:${row}`, file, hunk, pair })),
+    ]
 
   const partners = new Map(
     pairs.flatMap(({ left, right }) =>
@@ -118,7 +121,14 @@ function layOut(file: FileChange, hunk: Hunk, key: string, layout: Layout): Revi
   return [
     header,
     ...lines.map(
-      (line, row): ReviewItem => ({ kind: 'line', key: `${key}:${row}`, file, line, partner: partners.get(line) }),
+      (line, row): ReviewItem => ({
+        kind: 'line',
+        key: `${key}:${row}`,
+        file,
+        hunk,
+        line,
+        partner: partners.get(line),
+      }),
     ),
   ]
 }

@@ -1,7 +1,7 @@
 import { plural } from '@matrix/protocol/display'
 import type { ChangesView, TaskView } from '@matrix/protocol/http'
 import { useParams, useSearch } from '@tanstack/react-router'
-import { Columns2, Eye, FolderTree, RefreshCw, Rows2, Space } from 'lucide-react'
+import { Columns2, Eye, FolderTree, Pilcrow, RefreshCw, Rows2 } from 'lucide-react'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { type Action, useOffer } from '../app/actions.ts'
 import { MissingPage } from '../app/missing-page.tsx'
@@ -138,7 +138,7 @@ function Loaded({ task, changes, query, lookedAt, isSinceLook, onWhitespace, onS
           size="small"
           look={query.ignoreWhitespace ? 'primary' : 'quiet'}
           aria-pressed={query.ignoreWhitespace}
-          icon={<Space size={13} aria-hidden />}
+          icon={<Pilcrow size={13} aria-hidden />}
           onClick={onWhitespace}
         >
           <span className="max-sm:sr-only">Ignore white space</span>

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { client } from '../live/client.ts'
+import { useStatus } from '../live/status.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Age } from '../parts/figures.tsx'
@@ -14,11 +13,7 @@ const providerWords = {
 
 /** What runs here, since when, and on what. */
 export function DaemonSection() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['status'],
-    queryFn: () => client.getStatus(),
-    refetchInterval: 10_000,
-  })
+  const { data, error, refetch } = useStatus({ refetchInterval: 10_000 })
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (!data) return <Loading />
   const provider = providerWords[data.provider.kind]

@@ -2,6 +2,7 @@ import type { Body } from '@matrix/protocol/display'
 import { memo } from 'react'
 import { classes } from '../parts/classes.ts'
 import { CodeBlock } from '../parts/code-block.tsx'
+import { languageOf } from '../parts/colours.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { PatchLines } from '../parts/patch-lines.tsx'
 
@@ -13,9 +14,9 @@ export const BodyView = memo(function BodyView({ body, isError = false }: { body
     case 'command':
       return <CommandView command={body.command} output={body.output} isError={isError} />
     case 'diff':
-      return <PatchLines lines={body.lines} label={body.path ?? 'Changes'} />
+      return <PatchLines lines={body.lines} path={body.path ?? undefined} />
     case 'file':
-      return <CodeBlock code={body.text} language={/\.(\w+)$/.exec(body.path)?.[1]} />
+      return <CodeBlock code={body.text} language={languageOf(body.path)} />
     case 'search':
       return <SearchRows rows={body.rows} />
     case 'image':

@@ -7,6 +7,7 @@ import { sayFailure } from '../app/toasts.tsx'
 import { client } from '../live/client.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
+import { failure } from '../parts/failure.ts'
 import { readImages } from './composer-images.ts'
 import { type Draft, setDraft, useDraft } from './draft.ts'
 import { type CommandName, parseComposed, slashCommands, suggestCommands } from './slash-command.ts'
@@ -33,7 +34,7 @@ export function Composer({ place, task }: ComposerProps) {
       onChange({ ...draft, text: '' })
       void runCommand(composed.name, place, composed.argument)
     } else if (composed.kind === 'unknown command')
-      sayFailure(new Error(`There is no command /${composed.name}. Two slashes send it as a message.`))
+      sayFailure(failure(`There is no command /${composed.name}.`, 'Two slashes send it as a message.'))
     else if (composed.text !== '' || draft.images.length > 0) send.mutate({ ...draft, text: composed.text })
   }
 
@@ -65,7 +66,7 @@ export function Composer({ place, task }: ComposerProps) {
 
   const addFiles = async (files: Iterable<File>) => {
     const { images, refused } = await readImages(files, draft.images.length)
-    for (const reason of refused) sayFailure(new Error(reason))
+    for (const reason of refused) sayFailure(failure(reason, 'Nothing else of what you wrote is lost.'))
     if (images.length > 0) onChange({ ...draft, images: [...draft.images, ...images] })
   }
 

@@ -4,6 +4,7 @@ import { queryClient } from '../app/queries.ts'
 import { router } from '../app/router.tsx'
 import { sayDone, sayFailure } from '../app/toasts.tsx'
 import { client } from '../live/client.ts'
+import { failure } from '../parts/failure.ts'
 import { formatUsd } from '../parts/formats.ts'
 import type { CommandName } from './slash-command.ts'
 import { describeStop } from './stop-words.ts'
@@ -47,7 +48,12 @@ export async function mergeTask(place: TaskPlace, request: Partial<MergeRequest>
   const outcome = await client.mergeTask({ ...place, body: request })
   await queryClient.invalidateQueries({ queryKey: ['changes', place.projectId] })
   if (outcome.outcome === 'conflict') {
-    sayFailure(new Error(`Nothing was merged: ${plural(outcome.files.length, 'file')} would conflict`))
+    sayFailure(
+      failure(
+        `Nothing was merged: ${plural(outcome.files.length, 'file')} would conflict`,
+        'Ask the agent to resolve it on the review page.',
+      ),
+    )
     return false
   }
   sayDone(outcome.outcome === 'merged' ? `Merged as ${outcome.commit.slice(0, 10)}` : 'There was nothing to merge')
@@ -108,6 +114,7 @@ export async function runCommand(name: CommandName, place: TaskPlace, argument =
 
 function readUsd(text: string): number {
   const usd = Number(text.replace(/^\$/, ''))
-  if (text === '' || !Number.isFinite(usd) || usd < 0) throw new Error(`Not an amount of dollars: ${text || 'nothing'}`)
+  if (text === '' || !Number.isFinite(usd) || usd < 0)
+    throw failure(`Not an amount of dollars: ${text || 'nothing'}`, 'Write a number, as in /budget 5.')
   return usd
 }

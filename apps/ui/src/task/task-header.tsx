@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { FileDiff, MessagesSquare, Wrench } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useLive } from '../live/live.ts'
+import { MadeUp } from '../money/made-up.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Age, Money } from '../parts/figures.tsx'
 import { StatusDot, standingOf } from '../parts/status-dot.tsx'
@@ -25,7 +26,9 @@ export function TaskHeader({ task, children }: TaskHeaderProps) {
         <Parent task={task} />
         <span className="flex-1" />
         <span className="flex items-center gap-3 text-ink-2 text-sm">
-          <Money usd={task.treeCostUsd} />
+          <span className="flex gap-1">
+            <Money usd={task.treeCostUsd} /> <MadeUp projectId={task.projectId} />
+          </span>
           {task.lastAt ? <Age at={task.lastAt} /> : null}
         </span>
       </div>

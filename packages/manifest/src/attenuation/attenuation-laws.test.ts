@@ -1,32 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { HttpServer, Manifest, Server, SideEffect, StdioServer } from '../manifest/manifest.ts'
+import type { Manifest, Server, SideEffect } from '../manifest/manifest.ts'
 import type { Policy } from '../policy/policy.ts'
 import { attenuate, type Grant } from './attenuation.ts'
+import { digest, docs, fs, mxd } from './servers.testing.ts'
 
-const digest = 'sha256:a239da270c403c42eb03e1ca7cca07c858085819797b74856ddbb91b50491b1a'
-const fs: StdioServer = {
-  alias: 'fs',
-  transport: 'stdio',
-  command: 'npx',
-  args: ['-y', 'files@1.0.0', '/workspace'],
-  env: ['READ_ONLY=1', 'TOKEN=$env:T'],
-  version: '1.0.0',
-  package_digest: digest,
-  tools: [
-    { name: 'read', side_effect_class: 'read' },
-    { name: 'write', side_effect_class: 'write', timeout_ms: 5000 },
-  ],
-}
-const mxd: StdioServer = { ...fs, alias: 'mxd', tools: [{ name: 'bash', side_effect_class: 'shell' }] }
-const docs: HttpServer = {
-  alias: 'docs',
-  transport: 'http',
-  endpoint: 'https://docs.example.org/mcp',
-  headers: { Authorization: 'Bearer $env:D' },
-  version: '2.0.0',
-  tools: [{ name: 'query', side_effect_class: 'network' }],
-}
 test('every grant is allowed to itself', () => {
   fc.assert(
     fc.property(grants(), (grant) => {

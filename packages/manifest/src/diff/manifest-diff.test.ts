@@ -237,11 +237,11 @@ test('ten thousand tools under other names are told apart in a moment', () => {
       description: `Does ${index}`,
       side_effect_class: 'read' as const,
     }))
-  const started = performance.now()
+  const started = process.cpuUsage()
   const changes = diffManifest(withDocs({ tools: tools('a') }), withDocs({ tools: tools('b') }))
 
   expect(changes.filter(({ kind }) => kind === 'tool_renamed')).toHaveLength(10_000)
-  expect(performance.now() - started).toBeLessThan(3000)
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000)
 })
 
 test('a server is taken for a renamed one only if it is the same package, file or address', () => {

@@ -162,10 +162,10 @@ test('what widens one way narrows the other way', () => {
 
 test('tens of thousands of values are compared in the time of a few', () => {
   const many = Array.from({ length: 30_000 }, (_, index) => `value ${index}`)
-  const started = performance.now()
+  const started = process.cpuUsage()
 
   expect(diffSchema({ enum: many }, { enum: [...many.slice(1), 'new'].reverse() })).toHaveLength(1)
-  expect(performance.now() - started).toBeLessThan(2_000)
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(2_000)
 })
 
 test('a value is the same in any order of its keys', () => {

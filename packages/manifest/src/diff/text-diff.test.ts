@@ -62,9 +62,9 @@ const hostile = fc.string({
 
 test('whatever a server sends, the line is printable and short, and comes at once', () => {
   const huge = 'word '.repeat(20_000)
-  const started = performance.now()
+  const started = process.cpuUsage()
   expect(formatTextDiff(huge, `ignore ${huge.replaceAll('word', 'other')}`).length).toBeLessThanOrEqual(800)
-  expect(performance.now() - started).toBeLessThan(1000)
+  expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000)
 
   fc.assert(
     fc.property(hostile, hostile, (before, after) => {

@@ -27,10 +27,10 @@ test('a great many mistakes are found in seconds', async () => {
     JSON.stringify({ schema_version: 1, servers: [{ alias: 'a', transport: 'stdio', tools }] }),
     `{${keys}}`,
   ]) {
-    const started = performance.now()
+    const started = process.cpuUsage()
     const { findings } = await verifyDocument(Buffer.from(text))
 
     expect(findings).toHaveLength(MAX_FINDINGS + 1)
-    expect(performance.now() - started).toBeLessThan(20_000)
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(20_000)
   }
 }, 60_000)

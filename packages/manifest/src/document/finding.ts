@@ -56,6 +56,16 @@ export function limitFindings(findings: Finding[]): Finding[] {
 }
 
 function placeProblem(problem: Problem, source: SourceText, mode: Mode): Finding {
+  const pointer = formatPointer(problem.path)
+  return findingAt({ pointer, ...source.locate(problem.path, problem.at) }, problem, mode)
+}
+
+/** What is found at a place: the rule says what the problem itself does not. */
+export function findingAt(
+  place: Place & Pick<Finding, 'pointer'>,
+  problem: Pick<Problem, 'rule' | 'message' | 'fix' | 'severity'>,
+  mode: Mode,
+): Finding {
   const rule: Rule = rules[problem.rule]
   return {
     rule: problem.rule,
@@ -63,8 +73,7 @@ function placeProblem(problem: Problem, source: SourceText, mode: Mode): Finding
     ...(rule.locked && { locked: rule.locked }),
     message: problem.message,
     fix: problem.fix ?? rule.fix,
-    pointer: formatPointer(problem.path),
-    ...source.locate(problem.path, problem.at),
+    ...place,
   }
 }
 

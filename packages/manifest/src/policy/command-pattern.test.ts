@@ -87,9 +87,9 @@ test('the parser and matcher agree with the regular expressions of the language,
 test('patterns that make other matchers hang end soon', () => {
   const command = `${'a'.repeat(10_000)}!`
   for (const pattern of ['(a+)+', '(a|a)*b', '(a|aa)+', '(.*)*x', '.*.*.*.*=.*', '(a?){300}b']) {
-    const start = performance.now()
+    const started = process.cpuUsage()
     expect(isCommandAllowed([pattern], command)).toBe(false)
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(5_000)
   }
 })
 

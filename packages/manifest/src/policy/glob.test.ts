@@ -89,9 +89,9 @@ test('no pattern makes the matcher go back: the most hostile end soon over ten t
     `${'?*'.repeat(40)}b`,
     `${'**/'.repeat(50)}*b`,
   ]) {
-    const start = performance.now()
+    const started = process.cpuUsage()
     expect(matchesGlob(pattern, text)).toBe(false)
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(5_000)
   }
 })
 

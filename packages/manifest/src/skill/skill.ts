@@ -1,5 +1,4 @@
-import { type Finding, type Mode, severityIn } from '../document/finding.ts'
-import { type Rule, rules } from '../document/rule.ts'
+import { type Finding, findingAt, type Mode } from '../document/finding.ts'
 import { openSourceText, type SourceText } from '../document/source-text.ts'
 import type { Manifest } from '../manifest/manifest.ts'
 import { type Section, splitSections, type TextProblem } from './skill-section.ts'
@@ -104,14 +103,5 @@ function missingSections(names: ReadonlySet<string>): TextProblem[] {
 }
 
 function placed({ offset, length, ...problem }: TextProblem, source: SourceText, mode: Mode): Finding {
-  const rule: Rule = rules[problem.rule]
-  return {
-    rule: problem.rule,
-    severity: severityIn(mode, problem),
-    ...(rule.locked && { locked: rule.locked }),
-    message: problem.message,
-    fix: problem.fix ?? rule.fix,
-    pointer: '',
-    ...source.placeOf(offset, length),
-  }
+  return findingAt({ pointer: '', ...source.placeOf(offset, length) }, problem, mode)
 }

@@ -137,6 +137,10 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             const { agent } = await current()
             return catalog.get(name, { project, defaultAgent: agent })
           },
+          async relock(name, lock) {
+            const { agent } = await current()
+            await catalog.relock(name, lock, { project, defaultAgent: agent })
+          },
           async defaults() {
             const { agent, childAgent, deny } = await current()
             return { root: agent, child: childAgent ?? agent, deny }

@@ -1,9 +1,19 @@
-import { formatToolUri, type Grant, type Lock, type Manifest, type Policy } from '@matrix/manifest'
-import { builtinTools } from '@matrix/protocol'
+import {
+  formatToolUri,
+  type Grant,
+  type Lock,
+  type LockedServer,
+  type Manifest,
+  type Policy,
+  type Server,
+  type ToolSurface,
+} from '@matrix/manifest'
+import { builtinTools, MatrixError } from '@matrix/protocol'
 import type { Problem, ServerStatus, ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
 import {
   type ApprovalMemory,
+  agreeToSurface,
   bootTools,
   checkGate,
   executeTool,
@@ -14,12 +24,14 @@ import {
   resolveIdentity,
   type Sandbox,
   type ServerPool,
+  serverIdentity,
   type Tools,
 } from '@matrix/tool-manager'
 import { readProcessId } from '../background.ts'
 import { addServers } from '../config-servers.ts'
 import { problemOf } from '../halt.ts'
 import type { ServerApprovals } from '../server-approval.ts'
+import { viewDrift } from '../server-drift.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
 
 /** A manifest that was found, checked and may be used. */
@@ -39,6 +51,8 @@ export type SandboxedToolsOptions = {
   sandbox: Sandbox
   /** Finds the manifest of an agent by name. */
   loadManifest(name: string): Promise<LoadedManifest>
+  /** Keeps a lock that a person has agreed to in place of the one that this manifest has. */
+  relock(name: string, lock: Lock): Promise<void>
   /** The manifests of agents for which nothing is said. */
   defaults(): Promise<{ root: string; child: string; deny: readonly string[] }>
   always: ApprovalMemory
@@ -46,29 +60,40 @@ export type SandboxedToolsOptions = {
   servers?: ServerApprovals | undefined
 }
 
-/** Remembers what became of each server, for those who look. One pool is shared by all agents, so states go by server. */
-export function createServerStates(): {
+type ServerState = {
+  state: ServerStatus['state']
+  problem: Problem | null
+  /** What the server advertised when it was last found to be another than was agreed to. */
+  found?: readonly ToolSurface[] | undefined
+}
+
+export type ServerStates = {
   observe(event: PoolEvent): void
-  of(alias: string): { state: ServerStatus['state']; problem: Problem | null }
-} {
-  const states = new Map<string, { state: ServerStatus['state']; problem: Problem | null }>()
+  of(server: Server, locked: LockedServer | undefined): ServerState
+}
+
+/** Remembers what became of each server, for those who look. One pool is shared by all agents, so states go by server and lock. */
+export function createServerStates(): ServerStates {
+  const states = new Map<string, ServerState>()
   return {
     observe(event) {
-      if (event.type === 'server_started') states.set(event.alias, { state: 'verified', problem: null })
+      if (!('identity' in event)) return
+      const { identity } = event
+      const found = states.get(identity)?.found
+      if (event.type === 'server_started') states.set(identity, { state: 'verified', problem: null })
+      if (event.type === 'server_checked' && event.verification.drift.length > 0)
+        states.set(identity, { state: 'quarantined', problem: null, found: event.found })
       if (event.type === 'server_unavailable')
-        states.set(event.alias, { state: 'unavailable', problem: problemOf(event.error) })
+        states.set(identity, { state: 'unavailable', problem: problemOf(event.error) })
       if (event.type === 'server_quarantined')
-        states.set(event.alias, { state: 'quarantined', problem: problemOf(event.error) })
+        states.set(identity, { state: 'quarantined', problem: problemOf(event.error), found })
     },
-    of: (alias) => states.get(alias) ?? { state: 'unchecked', problem: null },
+    of: (server, locked) => states.get(serverIdentity(server, locked)) ?? { state: 'unchecked', problem: null },
   }
 }
 
 /** Tools as manifests allow them: verified, gated, boxed. */
-export function createSandboxedTools(
-  options: SandboxedToolsOptions,
-  states: ReturnType<typeof createServerStates>,
-): ToolHost {
+export function createSandboxedTools(options: SandboxedToolsOptions, states: ServerStates): ToolHost {
   const identity = resolveIdentity()
 
   /** Whoever has no manifest of its own has that of the task above; the first task of all has the default. */
@@ -97,6 +122,22 @@ export function createSandboxedTools(
     },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
+    },
+    async approveDrift({ agents, alias, surface }) {
+      const [name = ''] = await namesOf(agents)
+      const { manifest, lock: own } = await options.loadManifest(name)
+      const isOwn = manifest.servers.some((server) => server.alias === alias)
+      const agreed = isOwn ? undefined : (await options.servers?.usable())?.find((each) => each.alias === alias)
+      const lock = isOwn ? own : agreed?.lock
+      const server = lock?.manifest.servers.find((each) => each.alias === alias)
+      const found = lock && server && states.of(server, lock.servers[alias]).found
+      if (!lock || !found)
+        throw new MatrixError('APPROVAL_UNKNOWN', `"${alias}" has nothing that somebody could agree to.`, {
+          hint: 'Only a server with a lock can be agreed to, once it was started and found to be another.',
+        })
+      const next = agreeToSurface(lock, alias, found, surface)
+      if (agreed) await options.servers?.keep({ ...agreed, lock: next })
+      else await options.relock(name, next)
     },
     async open(request) {
       const [own, ...above] = await grantsOf(request.agents)
@@ -128,7 +169,7 @@ function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
   return { manifest, policy: policy ?? lock?.policy }
 }
 
-type Surroundings = { states: ReturnType<typeof createServerStates>; isBoxing: boolean; sandbox: Sandbox }
+type Surroundings = { states: ServerStates; isBoxing: boolean; sandbox: Sandbox }
 
 function openAgentTools(
   tools: Tools,
@@ -216,18 +257,20 @@ function viewTools(
     allowedSideEffects: [...manifest.allowed_side_effects],
     sandbox: { isActive: isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason },
     servers: manifest.servers.map((server): ServerStatus => {
-      const { state, problem } = states.of(server.alias)
+      const locked = lock && Object.hasOwn(lock.servers, server.alias) ? lock.servers[server.alias] : undefined
+      const { state, problem, found } = states.of(server, locked)
       return {
         alias: server.alias,
         transport: server.transport,
         version: server.version,
         digest: server.package_digest ?? null,
         state: state === 'quarantined' && problem?.code === 'TOOL_DRIFT' ? 'drifted' : state,
-        isLocked: lock !== undefined && Object.hasOwn(lock.servers, server.alias),
+        isLocked: locked !== undefined,
         isRunning: tools.isRunning(server.alias),
         isSandboxed: server.transport === 'stdio' && isBoxing,
         problem,
         drift: problem?.code === 'TOOL_DRIFT' ? problem.message : null,
+        drifted: found ? viewDrift(server, found, { lock, redactor: tools.pool.redactor }) : null,
         tools: tools.registry.tools
           .filter((tool) => tool.server.alias === server.alias)
           .map((tool) => ({

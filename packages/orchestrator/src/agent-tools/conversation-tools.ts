@@ -2,7 +2,7 @@ import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
 import * as z from 'zod'
 import { deliverMessage } from '../delivery.ts'
 import { forkTask } from '../tasks.ts'
-import { ownTool } from './agent-tools.ts'
+import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
 
@@ -16,10 +16,10 @@ export const conversationTools = [
       content: z.string().min(1).max(500_000),
       requestReply: z.boolean().optional().describe('Say that you wait for an answer.'),
     }),
-    async run(ctx, agent, { taskId: to, content, requestReply }, { toolCallId }) {
+    async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
       const message = queueMessage.taskMessage({
-        id: `${agent.taskId}/${toolCallId}`,
+        id: `${agent.taskId}/${callId}`,
         fromTaskId: agent.taskId,
         fromTitle: ctx.tree.get(agent.taskId).title,
         content,
@@ -53,8 +53,8 @@ export const conversationTools = [
     name: names.sendMessageToProject,
     description: 'Says something to the root agent of another project.',
     input: z.object({ projectId: z.string(), content: z.string().min(1).max(500_000) }),
-    async run(ctx, agent, { projectId, content }, { toolCallId }) {
-      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${agent.taskId}/${toolCallId}`, content })
+    async run(ctx, agent, { projectId, content }, callId) {
+      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${agent.taskId}/${callId}`, content })
       return 'Sent.'
     },
   }),

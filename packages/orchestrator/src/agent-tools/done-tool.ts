@@ -1,14 +1,14 @@
 import { loopTools } from '@matrix/protocol'
 import { textResult } from '@matrix/provider-loop'
 import * as z from 'zod'
-import { ownTool } from './agent-tools.ts'
+import { ownTool } from './own-tool.ts'
 
 export const doneTool = ownTool({
   name: loopTools.done,
   description:
     'Ends your task. Say whether it passed or failed, and sum up what was done, what was not, and what the task above should know. Everything must be committed, and your sub tasks must have ended.',
   input: z.object({ status: z.enum(['passed', 'failed']), summary: z.string().min(1).max(100_000) }),
-  async run(ctx, agent, { status, summary }, { toolCallId }) {
+  async run(ctx, agent, { status, summary }, callId) {
     const running = ctx.tree
       .subtree(agent.taskId)
       .filter(({ id, status }) => id !== agent.taskId && status === 'in_progress')
@@ -23,7 +23,7 @@ export const doneTool = ownTool({
         `Not ended: not committed yet: ${uncommitted.slice(0, 20).join(', ')}. Commit what belongs to your work and remove the rest.`,
         true,
       )
-    agent.endingCall = toolCallId
+    agent.endingCall = callId
     return {
       ...textResult('The task is ended.'),
       control: { kind: 'exit', exitReason: `done_${status}`, output: summary },

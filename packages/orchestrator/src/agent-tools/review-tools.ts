@@ -1,7 +1,8 @@
 import { MatrixError, orchestratorTools as names } from '@matrix/protocol'
 import * as z from 'zod'
 import { commitWork, mergeTask, readTaskChanges, updateBranch } from '../review.ts'
-import { firstMadeAt, ownTool } from './agent-tools.ts'
+import { firstMadeAt } from './call-id.ts'
+import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
 
@@ -11,8 +12,8 @@ export const reviewTools = [
     description:
       'Commits everything in your worktree that is not ignored, on your branch. Small commits with a message that says what changes for the reader. Your tools cannot write to .git themselves.',
     input: z.object({ message: z.string().trim().min(1).max(10_000) }),
-    async run(ctx, agent, { message }, { toolCallId }) {
-      const made = firstMadeAt(agent, toolCallId)
+    async run(ctx, agent, { message }, callId) {
+      const made = firstMadeAt(agent, callId)
       const { commit, files } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
       return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}` : 'There is nothing to commit.'
     },
@@ -48,14 +49,14 @@ export const reviewTools = [
       how: z.enum(['merge', 'squash']).optional(),
       message: z.string().max(10_000).optional(),
     }),
-    async run(ctx, agent, { taskId: id, how = 'merge', message }, { toolCallId }) {
+    async run(ctx, agent, { taskId: id, how = 'merge', message }, callId) {
       const task = ctx.tree.get(id)
       if (!ctx.tree.ancestors(task.id).some((above) => above.id === agent.taskId))
         throw new MatrixError('AUTHORIZATION_DENIED', `"${task.title}" is not one of your sub tasks`)
       const result = await mergeTask(ctx, task.id, {
         how,
         ...(message !== undefined && { message }),
-        ...firstMadeAt(agent, toolCallId),
+        ...firstMadeAt(agent, callId),
       })
       if (result.outcome === 'conflict')
         return `Not merged: conflicts in ${result.files.join(', ')}. Ask the task to run update_branch and resolve them.`

@@ -3,7 +3,8 @@ import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
 import { closeTask, createTask, deleteTask, reorderTasks, resetTask, updateTask } from '../tasks.ts'
-import { idForCall, ownTool } from './agent-tools.ts'
+import { idForCall } from './call-id.ts'
+import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
 const byAgent = { editedBy: 'agent' } as const
@@ -44,13 +45,13 @@ export const treeTools = [
         .optional()
         .describe('Runs again after it is closed. Only for the root.'),
     }),
-    async run(ctx, agent, { parentId, folder, budgetUsd, persistent, agent: manifest, ...input }, { toolCallId }) {
+    async run(ctx, agent, { parentId, folder, budgetUsd, persistent, agent: manifest, ...input }, callId) {
       const parent = requireOwn(ctx, agent, parentId ?? agent.taskId)
       const task = await createTask(
         ctx,
         parent.id,
         {
-          id: idForCall(agent, toolCallId),
+          id: idForCall(agent, callId),
           ...input,
           ...(folder && { folder }),
           ...(budgetUsd !== undefined && { budgetUsd }),

@@ -50,6 +50,8 @@ export type Config = {
   /** `key` may lead into a setting: `authGroups.default.anthropicApiKey`. */
   set(layer: ConfigLayer, key: string, value: unknown, project?: ConfigProject): Promise<void>
   unset(layer: ConfigLayer, key: string, project?: ConfigProject): Promise<void>
+  /** Adds to what no agent of the project may call; what is denied already stays. */
+  deny(project: ConfigProject, pattern: string): Promise<void>
   unapprovedServers(project: ConfigProject): Promise<UnapprovedServer[]>
   /** `digest` is that of the entry the person was shown. */
   approveServer(project: ConfigProject, name: string, digest: string): Promise<void>
@@ -181,6 +183,11 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
       })
     },
     unset: (layer, key, project) => edit(layer, key, project, removeFromJsonc),
+    deny: (project, pattern) =>
+      edit('local', 'deny', project, (text, path) => {
+        const { deny = [] } = readLayer('local', fileOf('local', project), text).values as { deny?: string[] }
+        return setInJsonc(text, path, [...new Set([...deny, pattern])])
+      }),
     unapprovedServers,
     async approveServer(project, name, digest) {
       const found = (await unapprovedServers(project)).find((each) => each.name === name)

@@ -241,6 +241,7 @@ const samples: Event[] = [
   { type: 'clarification_requested', ...stamp, clarificationId: 'q', question: 'Which?', options: ['a', 'b'] },
   { type: 'clarification_answered', ...stamp, clarificationId: 'q', answer: 'a', by: 'timeout' },
   { type: 'fork_marker', ...stamp, sourceTaskId: 'x', title: 'T', description: 'd', worktreePath: null },
+  { type: 'rewind_marker', ...stamp, upTo: 7 },
   { type: 'budget_warning', ...spent },
   { type: 'budget_exceeded', ...spent },
   { type: 'session_config', ...stamp, provider: 'p', model: 'm', systemPrompt: 's', tools: [] },

@@ -85,6 +85,8 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
         `${options.titleOf?.(event.sourceTaskId) ?? event.sourceTaskId} → ${event.title}`,
         prose(event.description, options),
       )
+    case 'rewind_marker':
+      return note('Taken back', `The conversation goes on after event ${event.upTo}.`)
     case 'budget_warning':
       return budget('Budget nearly used up', 'warning', event)
     case 'budget_exceeded':

@@ -21,6 +21,7 @@ export {
   Attention,
   AttentionKind,
   BackgroundProcess,
+  ServerDrift,
   ServerStatus,
   TaskDetail,
   TaskView,

@@ -210,9 +210,22 @@ export const routes = {
   ),
   forkTask: route('POST /api/projects/:projectId/tasks/:taskId/fork', 'agent', 'Gives a new task what this one knows', {
     params: ofTask,
-    body: z.object({ targetTaskId: TaskRef }),
+    body: z.object({
+      targetTaskId: TaskRef,
+      upTo: z.number().int().positive().optional().describe('The last event it takes over; all of them when left out'),
+    }),
     response: TaskView,
   }),
+  rewindTask: route(
+    'POST /api/projects/:projectId/tasks/:taskId/rewind',
+    'agent',
+    'Takes the conversation back to an event; files stay as they are',
+    {
+      params: ofTask,
+      body: z.object({ upTo: z.number().int().positive().describe('The last event that still counts') }),
+      response: TaskView,
+    },
+  ),
   repairSession: route(
     'POST /api/projects/:projectId/tasks/:taskId/repair',
     'agent',
@@ -230,6 +243,20 @@ export const routes = {
     'Servers and tools, and how far each was checked',
     {
       params: ofTask,
+      response: ToolsView,
+    },
+  ),
+  answerDrift: route(
+    'POST /api/projects/:projectId/tasks/:taskId/servers/:alias',
+    'agent',
+    'Agrees to what a server has now, or keeps it from every agent of the project',
+    {
+      params: ofTask.extend({ alias: reference(64) }),
+      body: z.discriminatedUnion('decision', [
+        z.object({ decision: z.literal('block') }),
+        /** The digest of what was looked at, as `drifted.surface` of the server says it. */
+        z.object({ decision: z.literal('approve'), surface: z.string() }),
+      ]),
       response: ToolsView,
     },
   ),

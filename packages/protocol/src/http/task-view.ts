@@ -95,6 +95,25 @@ export const ToolStatus = z.object({
   gate: z.enum(['allow', 'ask', 'deny']),
   calls: z.number().int(),
 })
+/** What is different about a server, and how somebody can agree to it. */
+export const ServerDrift = z.object({
+  /** The digest of what was found, to be given back with the answer: what was not shown is not agreed to. */
+  surface: z.string().nullable(),
+  /** Why nobody can agree to it; null where somebody can. */
+  obstacle: z.string().nullable(),
+  tools: z.array(
+    z.object({
+      tool: z.string(),
+      change: z.enum(['changed', 'added', 'removed', 'repeated']),
+      /** For a tool that is new: the class that it would get. */
+      sideEffect: z.string(),
+      /** Each text of the definition that differs, by the way to it; null where there was or is none. What is hidden in it is spelled out. */
+      fields: z.array(z.object({ field: z.string(), approved: z.string().nullable(), found: z.string().nullable() })),
+    }),
+  ),
+})
+export type ServerDrift = z.infer<typeof ServerDrift>
+
 export const ServerStatus = z.object({
   alias: z.string(),
   transport: z.enum(['stdio', 'http', 'in-process']),
@@ -107,6 +126,8 @@ export const ServerStatus = z.object({
   problem: Problem.nullable(),
   /** For a drifted server: what was agreed to and what was found, as a text diff. */
   drift: z.string().nullable(),
+  /** The same for programs; null where the list of the server could not be read at all. */
+  drifted: ServerDrift.nullable(),
   tools: z.array(ToolStatus),
 })
 export type ServerStatus = z.infer<typeof ServerStatus>

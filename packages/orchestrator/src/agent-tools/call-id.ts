@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { Agent } from '../agent.ts'
+
+/** An id that the same call always leads to, so that making it again makes nothing new. Sorts by the time of the call. */
+export function idForCall(agent: Agent, callId: string): string {
+  const at = Date.parse(agent.callTimes.get(callId) ?? '')
+  const chance = createHash('sha256').update(`${agent.taskId}/${callId}`).digest()
+  return encodeTime(Number.isNaN(at) ? 0 : at) + encodeChance(chance)
+}
+
+/** When a call that is made again was made first; what it did then is its own doing. */
+export function firstMadeAt(agent: Agent, callId: string): { since?: Date } {
+  const at = agent.repeated.has(callId) && agent.callTimes.get(callId)
+  return at ? { since: new Date(at) } : {}
+}
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+function encodeTime(at: number): string {
+  let text = ''
+  for (let rest = at, index = 0; index < 10; index += 1, rest = Math.floor(rest / 32)) text = alphabet[rest % 32] + text
+  return text
+}
+
+function encodeChance(bytes: Uint8Array): string {
+  return Array.from(bytes.subarray(0, 16), (byte) => alphabet[byte % 32]).join('')
+}
