@@ -122,10 +122,7 @@ export const errors = {
   RATE_LIMITED: { status: 429, hint: 'Wait a moment, then try again.' },
   NOT_READY: { status: 503, hint: 'The daemon is resuming its agents: try again in a moment.' },
   DAEMON_UNREACHABLE: { status: 503, hint: 'Start it with matrix daemon start.' },
-  PORT_IN_USE: {
-    status: 409,
-    hint: 'Choose another with --port, or for good with matrix config set port; or end what uses it.',
-  },
+  PORT_IN_USE: { status: 409, hint: 'Choose another port with matrix config set port, or end what uses it.' },
   INTERNAL: { status: 500, hint: 'This is a fault in Matrix; the log of the daemon says more.' },
 } as const satisfies Record<string, { status: number; hint: string }>
 
