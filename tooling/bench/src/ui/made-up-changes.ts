@@ -62,22 +62,3 @@ function makeUpHunks(count: number) {
     ],
   }))
 }
-
-async function serveFile(dist: string | undefined, path: string, response: ServerResponse): Promise<void> {
-  const kinds: Record<string, string> = {
-    '.js': 'text/javascript',
-    '.css': 'text/css',
-    '.html': 'text/html',
-    '.svg': 'image/svg+xml',
-  }
-  const file = join(dist ?? '', extname(path) === '' ? 'index.html' : normalize(path))
-  const bytes = dist ? await readFile(file).catch(() => undefined) : undefined
-  response.writeHead(bytes ? 200 : 404, { 'content-type': kinds[extname(file)] ?? 'application/octet-stream' })
-  response.end(bytes)
-}
-
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  let text = ''
-  for await (const chunk of request) text += chunk
-  return text === '' ? undefined : JSON.parse(text)
-}
