@@ -35,7 +35,7 @@ test('appends are found without asking for it', async () => {
   const store = await open()
   await append(store, 'a', said('needle'))
 
-  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 5000 }).toBe(1)
+  await expect.poll(async () => (await store.index.search('needle')).hits.length, { timeout: 30_000 }).toBe(1)
 })
 
 test('while sessions grow all the time, they are read in from time to time and not without a pause', async () => {

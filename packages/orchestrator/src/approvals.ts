@@ -7,14 +7,6 @@ type Decision =
   | { decision: 'deny'; reason?: string | undefined }
   | { decision: 'allow'; scope: 'once' | 'task' | 'always'; inputDigest: string }
 
-const open = new WeakMap<ProjectContext, Map<string, (answer: ApprovalAnswer) => void>>()
-
-function openApprovals(ctx: ProjectContext): Map<string, (answer: ApprovalAnswer) => void> {
-  const known = open.get(ctx) ?? new Map<string, (answer: ApprovalAnswer) => void>()
-  open.set(ctx, known)
-  return known
-}
-
 /** Puts a call before a person and waits for the answer. The question is gone when the call is. */
 export function askForApproval(
   ctx: ProjectContext,
@@ -25,7 +17,7 @@ export function askForApproval(
   const id = `approval:${request.id}`
   const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
-    openApprovals(ctx).set(request.id, resolve)
+    ctx.approvals.set(request.id, resolve)
     const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
@@ -41,14 +33,14 @@ export function askForApproval(
     approval: { uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
   })
   return answered.finally(() => {
-    openApprovals(ctx).delete(request.id)
+    ctx.approvals.delete(request.id)
     ctx.attention.remove(id)
   })
 }
 
 export function answerApproval(ctx: ProjectContext, approvalId: string, decision: Decision): void {
   const id = approvalId.replace(/^approval:/, '')
-  const resolve = openApprovals(ctx).get(id)
+  const resolve = ctx.approvals.get(id)
   if (!resolve) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
   if (decision.decision === 'deny') {
     resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })

@@ -42,18 +42,14 @@ export async function deliverMessage(
   if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
 }
 
-const turns = new WeakMap<ProjectContext, Map<string, Promise<unknown>>>()
-
 /** One after the other for each session: between "is it there?" and "store it" nobody else stores it. */
-async function inTurn<T>(ctx: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
-  const chains = turns.get(ctx) ?? new Map<string, Promise<unknown>>()
-  turns.set(ctx, chains)
-  const before = chains.get(taskId) ?? Promise.resolve()
+async function inTurn<T>({ deliveries }: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
+  const before = deliveries.get(taskId) ?? Promise.resolve()
   const mine = before.catch(() => undefined).then(work)
-  chains.set(taskId, mine)
+  deliveries.set(taskId, mine)
   try {
     return await mine
   } finally {
-    if (chains.get(taskId) === mine) chains.delete(taskId)
+    if (deliveries.get(taskId) === mine) deliveries.delete(taskId)
   }
 }

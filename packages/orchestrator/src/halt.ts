@@ -1,4 +1,4 @@
-import { MatrixError, queueMessage } from '@matrix/protocol'
+import { MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
 import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
@@ -33,16 +33,7 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
 export async function noticeProblem(ctx: ProjectContext, taskId: string, problem: Problem, ts: string): Promise<void> {
   const task = ctx.tree.find(taskId)
   if (!task) return
-  ctx.attention.add({
-    id: `${problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure'}:${taskId}`,
-    kind: problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure',
-    projectId: ctx.id,
-    taskId,
-    taskTitle: task.title,
-    text: `${problem.message} ${problem.hint}`,
-    since: ts,
-  })
-  ctx.touch(taskId)
+  showProblem(ctx, task, problem, ts)
   const above = taskAbove(ctx, taskId)
   if (above?.status !== 'in_progress') return
   const message = queueMessage.taskMessage({
@@ -52,4 +43,12 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
     content: `[Matrix] This task cannot go on: ${problem.message} (${problem.code}) A person has been told.`,
   })
   await deliverMessage(ctx, above.id, message).catch(() => undefined)
+}
+
+/** Puts a problem before a person. */
+export function showProblem(ctx: ProjectContext, { id, title }: TaskNode, problem: Problem, since: string): void {
+  const kind = problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure'
+  const text = `${problem.message} ${problem.hint}`
+  ctx.attention.add({ id: `${kind}:${id}`, kind, projectId: ctx.id, taskId: id, taskTitle: title, text, since })
+  ctx.touch(id)
 }

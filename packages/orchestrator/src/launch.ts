@@ -1,5 +1,5 @@
 import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
-import { type DurableEvent, loopTools, MatrixError, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
@@ -12,6 +12,7 @@ import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { isWaiting } from './waiting.ts'
 import { isoNow } from './world.ts'
 
 /** What an agent needs to run: everything that had to be looked up, made or brought back. */
@@ -78,13 +79,17 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     leave(ctx, agent)
   }
   // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
-  const isUnheard =
-    agent.stopReason === 'refresh' ? hasUnread(ctx, agent.taskId) : !agent.stopReason && agent.queue.size > 0
-  if (isFinished && isUnheard && !ctx.isClosing) launchAgent(ctx, agent.taskId)
+  const goesOn =
+    agent.stopReason === 'refresh'
+      ? await hasMore(ctx, agent.taskId).catch(() => false)
+      : !agent.stopReason && agent.queue.size > 0
+  if (isFinished && goesOn && !ctx.isClosing) launchAgent(ctx, agent.taskId)
 }
 
-function hasUnread(ctx: ProjectContext, taskId: string): boolean {
-  return ctx.facts.of(taskId).pending.size > 0
+/** Whether a session has more to do than to wait: a message may have reached the agent just when it was put to sleep. */
+async function hasMore(ctx: ProjectContext, taskId: string): Promise<boolean> {
+  if (ctx.facts.of(taskId).pending.size > 0) return true
+  return !ctx.halted.has(taskId) && !isWaiting(await ctx.log.readActive(taskId))
 }
 
 function leave(ctx: ProjectContext, agent: Agent): void {
@@ -232,5 +237,3 @@ export function isStopped(events: DurableEvent[]): boolean {
   const last = events.findLast(({ type }) => type === 'agent_stopped' || type === 'orchestration_started')
   return last?.type === 'agent_stopped'
 }
-
-export const waitingCalls: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])

@@ -7,6 +7,7 @@ import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
+import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
@@ -87,11 +88,7 @@ export const projectOperations: ProjectOperations = {
     viewTask(ctx, await forkTask(ctx, params.taskId, body.targetTaskId, { upTo: body.upTo })),
   rewindTask: async (ctx, { params, body }) => viewTask(ctx, await rewindTask(ctx, params.taskId, body.upTo)),
   async repairSession(ctx, { params }) {
-    const { id } = ctx.tree.get(params.taskId)
-    if (ctx.agents.has(id)) throw new MatrixError('AGENT_BUSY', `Task ${id} is running`)
-    const repair = await ctx.store.repairSession(id)
-    ctx.halted.delete(id)
-    ctx.touch(id)
+    const repair = await repairTask(ctx, params.taskId)
     return repair ? { outcome: repair.outcome, lastSeq: repair.lastSeq, original: repair.kept } : null
   },
   async listTools(ctx, { params }) {

@@ -28,6 +28,22 @@ test('a provider that is down parks the agent with the reason, nothing is lost, 
   expect(office.machine.requests.at(-1)?.text).toContain('Do it')
 })
 
+test('a provider that is down for a minute holds up the work, and nobody has to do anything', async () => {
+  const office = await openOffice({
+    shop() {
+      if (office.machine.now() < downUntil) throw Object.assign(new Error('529 overloaded'), { status: 529 })
+      return finish
+    },
+  })
+  const downUntil = office.machine.now() + 60_000
+  await office.say('Do it')
+  await office.settle()
+
+  expect(await office.task()).toMatchObject({ status: 'passed', problem: null })
+  expect(office.machine.now()).toBeGreaterThan(downUntil)
+  expect((await office.events()).filter(({ type }) => type === 'error')).toEqual([])
+})
+
 test('a persistent task that was closed runs again with the next message', async () => {
   const office = await openOffice({ shop: () => ({ calls: [{ name: loopTools.yield }] }), Daily: () => finish })
   const body = { title: 'Daily', description: '', persistent: 'continue' as const }

@@ -124,6 +124,36 @@ test('a question that nobody answers in time is answered so, also when a restart
   expect((await office.events()).find(({ type }) => type === 'clarification_answered')).toMatchObject({ by: 'timeout' })
 })
 
+test('a clock that was set back does not make anybody wait longer for an answer', async () => {
+  const office = await openOffice({ shop: asks }, { settings: { clarifyTimeoutMs: 60_000 } })
+  await office.say('Paint it')
+  while ((await open(office)).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  office.machine.jump(-24 * 3600 * 1000)
+  await office.restart()
+  const restartedAt = office.machine.now()
+  await office.settle()
+
+  expect((await office.events()).find(({ type }) => type === 'clarification_answered')).toMatchObject({ by: 'timeout' })
+  expect(office.machine.now() - restartedAt).toBeLessThan(120_000)
+})
+
+test('an approval that nobody gives in time is gone, and the model is told', async () => {
+  const office = await openOffice({
+    shop: ({ calls }) => ({
+      calls: [calls.length === 0 ? { name: 'mcp__mxd__bash', input: { command: 'ask' } } : { name: loopTools.yield }],
+    }),
+  })
+  await office.say('Go')
+  await office.settle()
+  expect(await open(office)).toMatchObject([{ kind: 'approval' }])
+  office.machine.expire()
+  await office.settle()
+
+  expect(await open(office)).toEqual([])
+  expect(await office.results()).toEqual(['denied'])
+  expect(office.machine.outside.effects).toEqual([])
+})
+
 test('an approval lets a call run, a refusal is heard by the model, and a stop ends the question', async () => {
   const office = await openOffice({
     shop: ({ calls }) => ({

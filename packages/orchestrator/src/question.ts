@@ -29,7 +29,8 @@ export async function openQuestion(ctx: ProjectContext, asked: Asked): Promise<v
   ctx.touch(taskId)
   const { clarifyTimeoutMs } = await ctx.settings()
   if (clarifyTimeoutMs === undefined) return
-  const left = Math.max(0, Date.parse(ts) + clarifyTimeoutMs - ctx.world.clock.now())
+  // A clock that was set back would have everybody wait for as long again.
+  const left = Math.min(clarifyTimeoutMs, Math.max(0, Date.parse(ts) + clarifyTimeoutMs - ctx.world.clock.now()))
   ctx.questionTimers.get(id)?.()
   ctx.questionTimers.set(
     id,

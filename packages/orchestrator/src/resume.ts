@@ -1,16 +1,18 @@
-import { findOrphanedToolCalls, findPendingMessages, findResumeState, readPage } from '@matrix/event-store'
-import type { DurableEvent, QueueMessage, TaskNode } from '@matrix/protocol'
+import { findPendingMessages, findResumeState, type Repair, readPage } from '@matrix/event-store'
+import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLostProcesses } from './background.ts'
 import { settleCompletion } from './completion.ts'
-import { budgetProblem, noticeProblem, problemOf } from './halt.ts'
-import { isStopped, launchAgent, waitingCalls } from './launch.ts'
+import { budgetProblem, noticeProblem, problemOf, showProblem } from './halt.ts'
+import { isStopped, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { deliverNotices, tidyClosed } from './tasks.ts'
+import { isWaiting } from './waiting.ts'
+import { isoNow } from './world.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
 
@@ -24,8 +26,10 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   const launched: string[] = []
   for (const task of ctx.tree.list().filter(({ folder }) => !folder)) {
     const verdict = await judge(ctx, task).catch((error) => {
-      resumed.problems.push(`${task.title}: ${problemOf(error).message}`)
-      ctx.halted.set(task.id, { kind: 'blocked', problem: problemOf(error) })
+      const problem = problemOf(error)
+      resumed.problems.push(`${task.title}: ${problem.message}`)
+      ctx.halted.set(task.id, { kind: 'blocked', problem })
+      showProblem(ctx, task, problem, isoNow(ctx.world))
       return 'ended' as const
     })
     resumed[verdict] += 1
@@ -36,6 +40,20 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   for (const taskId of launched) launchAgent(ctx, taskId)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
+}
+
+/** Puts a damaged session right, as far as that is possible, and lets its task go on from there. */
+export async function repairTask(ctx: ProjectContext, taskId: string): Promise<Repair | undefined> {
+  const task = ctx.tree.get(taskId)
+  if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
+  const repair = await ctx.store.repairSession(task.id)
+  if (!repair) return undefined
+  await ctx.store.index.catchUp()
+  ctx.halted.delete(task.id)
+  ctx.attention.removeOf(task.id, 'failure')
+  if ((await judge(ctx, task)) === 'continued') launchAgent(ctx, task.id)
+  ctx.touch(task.id)
+  return repair
 }
 
 /** Forked sessions carry what their source has spent; only a session's own turns are its own. */
@@ -79,14 +97,14 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'
   }
-  const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events, state) })
+  const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events) })
   if (pending.some(isHeard)) return 'continued'
   if (state === 'done') return 'ended'
   if (task.status !== 'in_progress') return 'ended'
   await reportLostProcesses(ctx, task.id)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
   if (await isBlocked(ctx, task, events)) return 'waiting'
-  return isWaiting(events, state) ? 'waiting' : 'continued'
+  return isWaiting(events) ? 'waiting' : 'continued'
 }
 
 /**
@@ -95,13 +113,6 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
  */
 function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (message: QueueMessage) => boolean {
   return ({ source }) => !(isDone && source === 'tree_change') && !(isAsking && source === 'background_complete')
-}
-
-/** An agent that waits for a message needs neither a model nor a process: it is launched when the message comes. */
-function isWaiting(events: DurableEvent[], state: ReturnType<typeof findResumeState>): boolean {
-  if (state === 'yielding') return true
-  const open = findOrphanedToolCalls(events)
-  return open.length > 0 && open.every(({ name }) => waitingCalls.has(name))
 }
 
 /** Whether the last thing that happened was a problem that only a person can solve. */

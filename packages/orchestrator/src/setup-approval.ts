@@ -3,7 +3,6 @@ import { askForApproval } from './approvals.ts'
 import { type Subject, subjectDigest } from './config/trust.ts'
 import type { ProjectContext } from './project-context.ts'
 
-const asking = new WeakMap<ProjectContext, Map<string, Promise<boolean>>>()
 /** Nobody is hurried: what waits for this answer is a worktree that cannot be made without it. */
 const PATIENCE_MS = 365 * 24 * 3600 * 1000
 
@@ -11,11 +10,11 @@ const PATIENCE_MS = 365 * 24 * 3600 * 1000
 export async function approveSetup(ctx: ProjectContext, hook: SetupHook): Promise<boolean> {
   const subject: Subject = { kind: 'setup', projectId: ctx.id, name: 'setup_worktree.sh', content: hook.sha256 }
   if (await ctx.trust.isTrusted(subject)) return true
-  const open = asking.get(ctx) ?? new Map<string, Promise<boolean>>()
-  asking.set(ctx, open)
-  const known = open.get(hook.sha256) ?? ask(ctx, hook, subject).finally(() => open.delete(hook.sha256))
-  open.set(hook.sha256, known)
-  return known
+  const { setupApprovals } = ctx
+  const asked =
+    setupApprovals.get(hook.sha256) ?? ask(ctx, hook, subject).finally(() => setupApprovals.delete(hook.sha256))
+  setupApprovals.set(hook.sha256, asked)
+  return asked
 }
 
 async function ask(ctx: ProjectContext, { path, sha256 }: SetupHook, subject: Subject): Promise<boolean> {

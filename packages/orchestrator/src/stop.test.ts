@@ -70,6 +70,25 @@ test('fifty parked agents make no model call after a restart', async () => {
   expect(office.orchestrator().agents()).toEqual({ live: 51, working: 0 })
 })
 
+test('whoever is put to sleep for new settings while a message reaches it has read that message in the end', async () => {
+  for (let moment = 0; moment < 120; moment += 1) {
+    const office = await openOffice({ shop: () => wait })
+    await office.say('Hello')
+    await office.settle()
+    const said = office.say('Are you there?')
+    for (let ticks = moment; ticks > 0; ticks -= 1) await undefined
+    const changed = office.orchestrator().setConfig({
+      params: { layer: 'local', key: 'maxTurns' },
+      query: { projectId: office.projectId },
+      body: { value: 50 },
+    })
+    await Promise.all([said, changed])
+    await office.settle()
+
+    expect(office.machine.modelCalls(), `at moment ${moment}`).toBe(2)
+  }
+})
+
 async function officeWithPart(): Promise<{ office: Office; taskId: string }> {
   const office = await openOffice({ shop: () => wait, Part: hangs })
   await office.say('Hello')

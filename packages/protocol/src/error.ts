@@ -35,7 +35,7 @@ export const errors = {
   PACKAGE_UNAVAILABLE: { status: 503, hint: 'Check the name, the version and the network.' },
   SESSION_CORRUPT: {
     status: 500,
-    hint: 'Keep the file; restore the session from its archive or repair the line that is named.',
+    hint: 'Repair it with matrix task repair: what can be read is kept, and so is the file as it was found.',
   },
   SESSION_UNKNOWN: { status: 404, hint: 'List the sessions, or restore this one from its archive.' },
   SESSION_EXISTS: { status: 409, hint: 'Choose another session id, or archive the one that is there.' },

@@ -42,7 +42,7 @@ describe.each(dialects)('through %s', (dialect) => {
 
     expect(ports.slept[0]).toBeGreaterThanOrEqual(7000)
     expect(events.find((event) => event.type === 'status')).toMatchObject({
-      text: expect.stringMatching(/429.*asking again in 7\.\d s, attempt 2 of 6/),
+      text: expect.stringMatching(/429.*asking again in 7\.\d s, attempt 2 of 9/),
     })
   })
 

@@ -1,10 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { checkBranchName, slugify, taskBranch } from './branch-name.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 test('a branch name carries the whole task id and a readable piece of the title', () => {
   expect(taskBranch('01KMAB1234ABCDEFGHJKMNPQRS', "Fix the Café's menu (again)")).toBe(

@@ -1,11 +1,9 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gitRunner, runGit } from './git.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import { appeared, ended } from './process-state.testing.ts'
 
 let folder = ''
 beforeEach(async () => {
@@ -45,14 +43,25 @@ test('nothing that decides what git does comes in from the environment', async (
 
 test('a git that takes too long is ended with everything it started', async () => {
   const program = join(folder, 'slow')
-  await writeFile(program, `#!/bin/sh\n(sleep 1; touch '${folder}/survived') &\nsleep 60\n`, { mode: 0o755 })
+  await writeFile(program, `#!/bin/sh\nsleep 300 &\necho $! > '${folder}/pid'\nwait\n`, { mode: 0o755 })
 
-  await expect(gitRunner({ program })(['status'], { timeoutMs: 200 })).rejects.toMatchObject({
+  const running = gitRunner({ program })(['status'], { timeoutMs: 500 })
+  const pid = Number(await Promise.race([appeared(join(folder, 'pid')), running.catch(() => 0)]))
+  await expect(running).rejects.toMatchObject({
     code: 'GIT_FAILED',
-    message: expect.stringContaining('did not finish within 0.2 s'),
+    message: expect.stringContaining('did not finish within 0.5 s'),
   })
-  await new Promise((resolve) => setTimeout(resolve, 1200))
-  expect(await readdir(folder)).not.toContain('survived')
+  await ended(pid)
+})
+
+test('a git that cannot be started and a folder that is gone are told apart', async () => {
+  const missing = gitRunner({ program: join(folder, 'no-git') })
+
+  await expect(missing(['status'])).rejects.toMatchObject({ code: 'GIT_MISSING' })
+  await expect(runGit(['status'], { workTree: join(folder, 'gone') })).rejects.toMatchObject({
+    code: 'REPOSITORY_UNUSABLE',
+    message: expect.stringContaining(join(folder, 'gone')),
+  })
 })
 
 test('an abort ends git, before and while it runs', async () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { endGroup } from './process-group.ts'
@@ -93,11 +93,12 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
   const { signal, timeoutMs = 120_000, maxBytes = 64 * 1024 * 1024, input = '' } = options
   if (signal?.aborted) return Promise.reject(signal.reason)
 
+  // Never a folder that someone else has chosen: git would look around in it.
+  const cwd = options.workTree ?? options.gitDir ?? '/'
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...prefix(options), ...args], {
       env: { ...inherited(), ...environment, ...options.env },
-      // Never a folder that someone else has chosen: git would look around in it.
-      cwd: options.workTree ?? options.gitDir ?? '/',
+      cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own, so that whatever git starts ends with it.
       detached: true,
@@ -133,9 +134,7 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
 
     child.on('error', (error) => {
       clearTimeout(timer)
-      reject(
-        new MatrixError('GIT_FAILED', 'git could not be started', { hint: 'Install git 2.38 or newer.', cause: error }),
-      )
+      reject(startError(error, cwd))
     })
     child.on('close', (code) => {
       clearTimeout(timer)
@@ -152,6 +151,16 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
       })
     })
   })
+}
+
+/** A folder that is gone looks to the system like a program that is. */
+function startError(cause: Error, folder: string): MatrixError {
+  if (!existsSync(folder))
+    return new MatrixError('REPOSITORY_UNUSABLE', `${folder} is gone`, {
+      hint: 'Put it back, or say where the repository lies now.',
+      cause,
+    })
+  return new MatrixError('GIT_MISSING', `git could not be started: ${cause.message}`, { cause })
 }
 
 function prefix({ gitDir, workTree }: GitOptions): string[] {
@@ -178,8 +187,7 @@ function findGit(): string {
     .filter(isAbsolute)
     .map((directory) => join(directory, 'git'))
     .find(isExecutable)
-  if (!gitPath)
-    throw new MatrixError('GIT_FAILED', 'There is no git on the PATH', { hint: 'Install git 2.38 or newer.' })
+  if (!gitPath) throw new MatrixError('GIT_MISSING', 'There is no git on the PATH')
   return gitPath
 }
 

@@ -1,12 +1,9 @@
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
-import { openWorktrees, type Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
 const home = process.env.HOME
@@ -24,14 +21,14 @@ test('no program that the repository names runs, whatever is done with it', asyn
   await scratch.write('.gitattributes', '* filter=evil diff=evil merge=evil\n')
   scratch.commit('attributes')
   await nameProgramsEverywhere()
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   await useEverything(worktrees)
 
   expect(await ran()).toEqual([])
 })
 
 test("no program runs that an agent names in its worktree, in git's folder for it, or in a repository inside", async () => {
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' })
   const evil = await evilGitDir('elsewhere.git')
   const admin = join(scratch.checkout, '.git/worktrees', taskId)
@@ -56,7 +53,7 @@ test('a submodule with programs of its own is not asked anything', async () => {
   const other = await scratchRepository({ name: 'other' })
   scratch.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', other.checkout, 'sub')
   scratch.commit('submodule')
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' })
   scratch.gitIn(path, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'update', '--init')
   const config = join(scratch.checkout, '.git/worktrees', taskId, 'modules/sub/config')
@@ -88,7 +85,7 @@ test('a missing object is not fetched through whatever the repository calls a re
     'protocol.ext.allow': 'always',
   }))
     scratch.git('config', name, value)
-  const worktrees = await open()
+  const worktrees = await scratch.open()
 
   await expect(worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' })).rejects.toMatchObject({
     code: 'GIT_FAILED',
@@ -212,8 +209,4 @@ async function evilProgram(name: string): Promise<string> {
 
 async function ran(): Promise<string[]> {
   return readdir(join(scratch.home, 'ran')).catch(() => [])
-}
-
-function open(): Promise<Worktrees> {
-  return openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
 }

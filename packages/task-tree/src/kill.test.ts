@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { appeared, ended, isRunning } from './process-state.testing.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import { openTree } from './task-tree.ts'
-import { openWorktrees } from './worktrees.ts'
 
 const kills = Number(process.env.MATRIX_KILLS ?? 3)
 let scratch: ScratchRepository
@@ -27,7 +26,7 @@ test(
       await once(child, 'close')
 
       const tree = await openTree(join(scratch.home, 'tree'))
-      const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+      const worktrees = await scratch.open()
       await worktrees.recover()
       for (const { state } of await worktrees.list()) expect(state).toBe('ready')
       for (const line of told) {
@@ -53,12 +52,11 @@ test('a setup script that outlives its process is ended before its worktree is t
   await once(child, 'close')
   expect(await isRunning(pid)).toBe(true)
 
-  const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+  const worktrees = await scratch.open()
   expect(await worktrees.recover()).toMatchObject([{ did: 'undid creation' }])
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  expect(await isRunning(pid)).toBe(false)
+  await ended(pid)
   expect(await worktrees.list()).toEqual([])
-}, 30_000)
+})
 
 /** Creates tasks and worktrees, works in them and removes them, telling of each step once it is done. */
 const working = `
@@ -92,18 +90,4 @@ function start(script: string): ChildProcess {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-}
-
-async function appeared(file: string): Promise<string> {
-  for (;;) {
-    const text = await readFile(file, 'utf8').catch(() => '')
-    if (text) return text
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-/** Something that has ended and that nobody has asked about is not running. */
-async function isRunning(pid: number): Promise<boolean> {
-  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return state !== '' && !/\) Z /.test(state)
 }

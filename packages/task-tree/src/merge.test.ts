@@ -1,17 +1,14 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nodeDisk } from './disk.ts'
 import { faultyDisk } from './faulty-disk.ts'
 import { type Git, runGit } from './git.ts'
 import { isForbiddenPath } from './merge.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
-import { openWorktrees, type Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository
@@ -20,7 +17,7 @@ let task: Worktree
 beforeEach(async () => {
   scratch = await scratchRepository()
   process.env.HOME = scratch.home
-  worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+  worktrees = await scratch.open()
   task = await worktrees.create({ taskId: newId(), title: 'Dates', baseBranch: 'trunk' })
 })
 afterEach(() => scratch.remove())
@@ -330,12 +327,12 @@ describe('a base that the user has checked out', () => {
       return runGit(args, options)
     }
     const disk = faultyDisk(nodeDisk, () => (isDead ? { code: 'died' } : undefined))
-    const dying = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees, git, disk })
+    const dying = await scratch.open({ git, disk })
     const options = { branch: task.branch, baseBranch: 'trunk', how: 'squash', updateCheckout: true } as const
     await expect(dying.merge(options)).rejects.toThrow()
     expect(scratch.git('log', '-1', '--format=%s', 'trunk')).toBe('first')
 
-    const next = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+    const next = await scratch.open()
     expect(await next.recover()).toEqual([])
     expect(scratch.git('log', '-1', '--format=%s', 'trunk')).toBe(`Squash ${task.branch}`)
     expect(scratch.git('status', '--porcelain')).toBe('')

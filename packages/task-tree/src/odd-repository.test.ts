@@ -1,12 +1,9 @@
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
-import { openWorktrees, type Worktrees } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
 const home = process.env.HOME
@@ -24,7 +21,7 @@ test('a folder that is no repository, and one that does not exist, are named', a
   await mkdir(join(scratch.home, 'empty'))
 
   for (const name of ['empty', 'missing'])
-    await expect(open(join(scratch.home, name))).rejects.toMatchObject({
+    await expect(scratch.open({ repository: join(scratch.home, name) })).rejects.toMatchObject({
       code: 'REPOSITORY_UNUSABLE',
       message: expect.stringContaining(name),
     })
@@ -34,7 +31,7 @@ test('a repository without commits says that it needs one', async () => {
   const empty = join(scratch.home, 'empty')
   scratch.gitIn(scratch.home, 'init', '--quiet', '-b', 'trunk', empty)
   await installHook(empty)
-  const worktrees = await open(empty)
+  const worktrees = await scratch.open({ repository: empty })
 
   await expect(make(worktrees)).rejects.toMatchObject({
     code: 'REPOSITORY_UNUSABLE',
@@ -48,7 +45,7 @@ test('with a detached HEAD the stored base branch is used', async () => {
   await scratch.write('more', 'x')
   const second = scratch.commit('second')
   scratch.git('checkout', '--quiet', '--detach', first)
-  const worktrees = await open()
+  const worktrees = await scratch.open()
 
   expect((await make(worktrees)).commit).toBe(second)
   await cycle(worktrees)
@@ -57,7 +54,7 @@ test('with a detached HEAD the stored base branch is used', async () => {
 test('a bare repository takes the setup hook from the base branch', async () => {
   const bare = join(scratch.home, 'bare.git')
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--bare', scratch.checkout, bare)
-  const worktrees = await open(bare)
+  const worktrees = await scratch.open({ repository: bare })
 
   expect(worktrees.repository.checkout).toBeUndefined()
   await cycle(worktrees)
@@ -70,7 +67,7 @@ test('a bare repository without the hook in its base branch leaves nothing behin
   scratch.commit('no hook')
   const bare = join(scratch.home, 'bare.git')
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--bare', scratch.checkout, bare)
-  const worktrees = await open(bare)
+  const worktrees = await scratch.open({ repository: bare })
 
   await expect(make(worktrees)).rejects.toMatchObject({ code: 'SETUP_HOOK_MISSING' })
   expect(await worktrees.list()).toEqual([])
@@ -81,7 +78,7 @@ test('a shallow clone works like a whole one', async () => {
   for (const message of ['second', 'third']) scratch.commit(message)
   const shallow = join(scratch.home, 'shallow')
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--depth=1', `file://${scratch.checkout}`, shallow)
-  const worktrees = await open(shallow)
+  const worktrees = await scratch.open({ repository: shallow })
   await cycle(worktrees)
   const { branch } = await make(worktrees)
   scratch.gitIn(shallow, 'commit', '--quiet', '--allow-empty', '-m', 'base goes on')
@@ -98,20 +95,20 @@ test('a repository with SHA-256 objects works', async () => {
   await installHook(modern)
   scratch.gitIn(modern, 'add', '--all')
   scratch.gitIn(modern, 'commit', '--quiet', '-m', 'first')
-  const worktrees = await open(modern)
+  const worktrees = await scratch.open({ repository: modern })
   await cycle(worktrees)
 })
 
 test('a repository that borrows its objects from another works', async () => {
   const borrowing = join(scratch.home, 'borrowing')
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--shared', scratch.checkout, borrowing)
-  await cycle(await open(borrowing))
+  await cycle(await scratch.open({ repository: borrowing }))
 })
 
 test("opened from a worktree of the user's own, the same repository is found", async () => {
   const own = join(scratch.home, 'own worktree')
   scratch.git('worktree', 'add', '--quiet', '-b', 'own', own)
-  const worktrees = await open(own)
+  const worktrees = await scratch.open({ repository: own })
   await cycle(worktrees)
 
   expect(worktrees.repository.gitDir).toBe(join(scratch.checkout, '.git'))
@@ -122,7 +119,7 @@ test('submodules stay unpopulated, and their pin survives a snapshot', async () 
   const other = await scratchRepository({ name: 'other' })
   scratch.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', other.checkout, 'sub')
   scratch.commit('submodule')
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await make(worktrees)
   await writeFile(join(path, 'new'), 'work')
   const snapshot = await worktrees.snapshot(taskId, 'x')
@@ -140,7 +137,7 @@ test('LFS files arrive as their pointers and leave as what they are', async () =
   await scratch.write('.gitattributes', '*.bin filter=lfs diff=lfs merge=lfs -text\n')
   scratch.git('add', '.gitattributes')
   scratch.git('commit', '--quiet', '-m', 'attributes')
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await make(worktrees)
   expect(await readFile(join(path, 'big.bin'), 'utf8')).toBe(pointer)
   expect(await worktrees.snapshot(taskId, 'unchanged')).toBeUndefined()
@@ -151,7 +148,7 @@ test('LFS files arrive as their pointers and leave as what they are', async () =
 })
 
 test('a huge file is saved and restored', async () => {
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await make(worktrees)
   const size = 40 * 1024 * 1024
   await writeFile(join(path, 'huge'), Buffer.alloc(size, 'matrix'))
@@ -165,7 +162,7 @@ test('modes, links and line ends come back as they were', async () => {
   await scratch.write('.gitattributes', '*.bat text eol=crlf\n')
   await scratch.write('run.bat', 'echo\r\n')
   scratch.commit('crlf')
-  const worktrees = await open()
+  const worktrees = await scratch.open()
   const { taskId, path } = await make(worktrees)
   expect(await readFile(join(path, 'run.bat'), 'utf8')).toBe('echo\r\n')
 
@@ -200,10 +197,6 @@ async function merged(worktrees: Worktrees): Promise<void> {
 async function installHook(folder: string): Promise<void> {
   await mkdir(join(folder, '.mxd/hooks'), { recursive: true })
   await writeFile(join(folder, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\n', { mode: 0o755 })
-}
-
-function open(repository = scratch.checkout): Promise<Worktrees> {
-  return openWorktrees({ repository, directory: scratch.worktrees })
 }
 
 function make(worktrees: Worktrees) {

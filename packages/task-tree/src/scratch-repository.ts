@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
 
 /** A real repository in a temporary folder, with one commit, a setup hook that does nothing, and a place for worktrees. */
 export type ScratchRepository = {
@@ -19,6 +20,8 @@ export type ScratchRepository = {
   hook(script: string): Promise<void>
   /** A hash of the checkout with its index, HEAD, configuration and hooks: everything that is the user's. */
   fingerprint(): Promise<string>
+  /** The worktrees of the repository, opened as one more process would. */
+  open(options?: Partial<WorktreesOptions>): Promise<Worktrees>
   remove(): Promise<void>
 }
 
@@ -52,6 +55,7 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
       await chmod(join(checkout, '.mxd/hooks/setup_worktree.sh'), 0o755)
     },
     fingerprint: () => fingerprint(checkout),
+    open: (options) => openWorktrees({ repository: checkout, directory: scratch.worktrees, ...options }),
     remove: () => rm(home, { recursive: true, force: true }),
   }
   git('init', '--quiet', '-b', branch)

@@ -1,12 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
-import { openWorktrees, type Worktrees } from './worktrees.ts'
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository
@@ -15,7 +13,7 @@ let task: Worktree
 beforeEach(async () => {
   scratch = await scratchRepository()
   process.env.HOME = scratch.home
-  worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+  worktrees = await scratch.open()
   task = await worktrees.create({ taskId: newId(), title: 'Dates', baseBranch: 'trunk' })
 })
 afterEach(() => scratch.remove())

@@ -7,7 +7,7 @@ import { dyingProcess } from './dying-process.ts'
 import { faultyDisk } from './faulty-disk.ts'
 import { gitRunner } from './git.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
-import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
+import type { Worktrees } from './worktrees.ts'
 
 // The whole sweep takes minutes: every step, each time before and after it. Without it some of the steps are tried.
 const isWhole = process.env.MATRIX_CRASH_SWEEP === 'whole'
@@ -148,13 +148,13 @@ describe('a git that is killed in the middle', () => {
       `of ${command} keeps no worktree from being made, saved or removed`,
       async () => {
         const program = await suicidalGit(command)
-        const fragile = await open({ git: gitRunner({ program }) })
+        const fragile = await scratch.open({ git: gitRunner({ program }) })
         for (const delay of isWhole ? ['0.0005', '0.001', '0.002', '0.004', '0.006', '0.008'] : ['0.002', '0.006']) {
           await writeFile(join(scratch.home, 'delay'), delay)
           const taskId = newId()
           await create(fragile, taskId).catch(expectGitFailure)
           await rm(join(scratch.home, 'delay'))
-          const worktrees = await open()
+          const worktrees = await scratch.open()
           await worktrees.recover()
           await withWork(worktrees, taskId)
 
@@ -185,7 +185,7 @@ describe('with a disk that fails', () => {
             return { code }
           })
           const error = await openAndCycle(disk, taskId).catch((error) => error as Error & { code?: string })
-          const worktrees = await open()
+          const worktrees = await scratch.open()
           await worktrees.recover()
           await finishCycle(worktrees, taskId)
           if (error) expect(String(error.code), error.message).toMatch(/^(STORAGE_|GIT_|WORKTREE_|E[A-Z]+$)/)
@@ -203,13 +203,13 @@ type Check = (worktrees: Worktrees, taskId: string) => Promise<void>
 /** Lets a process die at each of its steps, then checks what the next one makes of it. */
 async function atEveryStep(act: Act, check: Check, prepare: Act = async () => {}): Promise<void> {
   const opening = dyingProcess()
-  await open(opening)
+  await scratch.open(opening)
   for (let step = 1; ; step += stride)
     for (const when of isWhole ? (['before', 'after'] as const) : ([step % 2 ? 'before' : 'after'] as const)) {
       const taskId = newId()
-      await prepare(await open(), taskId)
+      await prepare(await scratch.open(), taskId)
       const dying = dyingProcess(opening.steps + step, when)
-      await act(await open(dying), taskId).catch(() => {})
+      await act(await scratch.open(dying), taskId).catch(() => {})
       await checkNext(check, taskId).catch((error) => {
         throw new Error(`died ${when} step ${step}: ${error.message}`, { cause: error })
       })
@@ -218,7 +218,7 @@ async function atEveryStep(act: Act, check: Check, prepare: Act = async () => {}
 }
 
 async function checkNext(check: Check, taskId: string): Promise<void> {
-  const next = await open()
+  const next = await scratch.open()
   await next.recover()
   await check(next, taskId)
   expect(await scratch.fingerprint()).toBe(before)
@@ -234,7 +234,7 @@ async function withWork(worktrees: Worktrees, taskId: string): Promise<void> {
 }
 
 async function openAndCycle(disk: typeof nodeDisk, taskId: string): Promise<undefined> {
-  const worktrees = await open({ disk })
+  const worktrees = await scratch.open({ disk })
   const { path } = await create(worktrees, taskId)
   await writeFile(join(path, 'new'), 'uncommitted')
   await worktrees.remove({ taskId })
@@ -268,14 +268,4 @@ function expectGitFailure(error: { code?: string }): void {
 
 function create(worktrees: Worktrees, taskId: string) {
   return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk' })
-}
-
-function open(options: Partial<WorktreesOptions> = {}): Promise<Worktrees> {
-  const { disk, git } = options
-  return openWorktrees({
-    repository: scratch.checkout,
-    directory: scratch.worktrees,
-    ...(disk && { disk }),
-    ...(git && { git }),
-  })
 }

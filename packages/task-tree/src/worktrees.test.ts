@@ -12,13 +12,11 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Git, gitRunner, runGit } from './git.ts'
+import { appeared, ended } from './process-state.testing.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
-import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
-
-// Each starts git several times, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
 let scratch: ScratchRepository
@@ -26,7 +24,7 @@ let worktrees: Worktrees
 let before = ''
 beforeEach(async () => {
   scratch = await scratchRepository({ name: `it's a "repo"\n é` })
-  worktrees = await open()
+  worktrees = await scratch.open()
   before = await scratch.fingerprint()
 })
 afterEach(() => scratch.remove())
@@ -61,7 +59,7 @@ describe('creating', () => {
 
     for (const { path } of made) expect(scratch.gitIn(path, 'status', '--porcelain')).toBe('')
     expect(await worktrees.list()).toHaveLength(8)
-  }, 30_000)
+  })
 
   test('no hook of the repository runs, during creation or in the setup script', async () => {
     for (const name of ['post-checkout', 'reference-transaction', 'pre-commit', 'post-index-change', 'post-commit']) {
@@ -119,13 +117,14 @@ describe('creating', () => {
   })
 
   test('a setup script that takes too long is ended with everything it started, and rolled back', async () => {
-    await scratch.hook(`#!/bin/sh\n(sleep 1.3; touch '${scratch.home}/survived') &\nsleep 60\n`)
-    const create = worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', setup: { timeoutMs: 300 } })
+    const pidFile = join(scratch.home, 'pid')
+    await scratch.hook(`#!/bin/sh\nsleep 300 &\necho $! > '${pidFile}'\nwait\n`)
+    const create = worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', setup: { timeoutMs: 500 } })
+    const pid = Number(await Promise.race([appeared(pidFile), create.catch(() => 0)]))
 
-    await expect(create).rejects.toMatchObject({ code: 'SETUP_HOOK_FAILED', message: expect.stringContaining('0.3 s') })
+    await expect(create).rejects.toMatchObject({ code: 'SETUP_HOOK_FAILED', message: expect.stringContaining('0.5 s') })
     await expectNothingLeft()
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(await readdir(scratch.home)).not.toContain('survived')
+    await ended(pid)
   })
 
   test('an abort leaves nothing behind', async () => {
@@ -146,7 +145,7 @@ describe('creating', () => {
 
   test('a script that was not approved does not run', async () => {
     const asked: string[] = []
-    const careful = await open({ approveSetup: async ({ sha256 }) => asked.push(sha256) < 0 })
+    const careful = await scratch.open({ approveSetup: async ({ sha256 }) => asked.push(sha256) < 0 })
 
     const refused = await careful.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' }).catch((error) => error)
     expect(refused).toMatchObject({
@@ -415,7 +414,7 @@ describe('removing', () => {
         await held.write('written late')
       return result
     }
-    const { snapshot } = await (await open({ git: slow })).remove({ taskId })
+    const { snapshot } = await (await scratch.open({ git: slow })).remove({ taskId })
     await held.close()
 
     const saved = (await worktrees.snapshots(taskId)).find(({ name }) => name === snapshot)
@@ -428,7 +427,7 @@ describe('removing', () => {
     await writeFile(join(path, 'new'), content)
     const program = join(scratch.home, 'git-on-a-full-disk')
     await writeFile(program, '#!/bin/sh\nulimit -f 2\nexec git "$@"\n', { mode: 0o755 })
-    const cramped = await open({ git: gitRunner({ program }) })
+    const cramped = await scratch.open({ git: gitRunner({ program }) })
 
     await expect(cramped.remove({ taskId })).rejects.toMatchObject({ code: 'GIT_FAILED' })
     expect(await readFile(join(path, 'new'))).toEqual(content)
@@ -507,10 +506,6 @@ describe('looking around', () => {
 const awkwardNames = ['a b', `it's "quoted"`, 'new\nline', 'ünïcödé', '-rf', ':(glob)*', '#hash', 'tab\there', '\\back']
   .map((name) => Buffer.from(name))
   .concat(Buffer.from([0x66, 0xff, 0xfe]))
-
-function open(options: Partial<WorktreesOptions> = {}): Promise<Worktrees> {
-  return openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees, ...options })
-}
 
 function make(taskId: string) {
   return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk' })

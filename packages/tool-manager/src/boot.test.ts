@@ -56,8 +56,9 @@ test('the model is not told of tools that it can never call', async () => {
 test('without a lock the schemas come from the servers, and a dead one keeps nobody waiting', async () => {
   const tools = [surface('echo', { inputSchema: { type: 'object', properties: { value: {} } } })]
   const servers = [scriptedServer({ tools }), scriptedServer({ neverAnswers: true }, { alias: 'dead' })]
-  const { tools: booted } = await bootHarness({ servers })
-  const specs = await booted.specs({ waitMs: 2000 })
+  const { tools: booted, call } = await bootHarness({ servers })
+  await call('mcp__scripted__echo')
+  const specs = await booted.specs({ waitMs: 100 })
 
   expect(specs.find(({ name }) => name === 'mcp__scripted__echo')?.inputSchema).toEqual(tools[0]?.inputSchema)
   expect(specs.find(({ name }) => name === 'mcp__dead__echo')?.inputSchema).toEqual({ type: 'object' })

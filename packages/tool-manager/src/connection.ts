@@ -95,7 +95,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   client.onerror = () => {}
   const failure = (error: unknown, limitMs: number) => explainFailure(error, { alias, limitMs, lastWords, signal })
   try {
-    await within(timeoutMs, client.connect(transport, { timeout: timeoutMs, ...(signal && { signal }) }))
+    await within(timeoutMs, signal, client.connect(transport, { timeout: timeoutMs }))
   } catch (error) {
     // Nobody waits for one that was given up to end.
     void client.close().catch(() => {})
@@ -143,13 +143,20 @@ function assertMirrored(alias: string, { name, inputSchema }: ToolSurface): void
   })
 }
 
-/** A transport may hang before the SDK starts its own clock. */
-async function within<Value>(timeoutMs: number, work: Promise<Value>): Promise<Value> {
+/** A transport may hang before the SDK starts its own clock, or listens to anybody. */
+async function within<Value>(timeoutMs: number, signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
   let clock: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, fail) => {
+  let giveUp = () => {}
+  const ending = new Promise<never>((_, fail) => {
     clock = setTimeout(() => fail(new SdkError(SdkErrorCode.RequestTimeout, 'Connecting took too long')), timeoutMs)
+    giveUp = () => fail(new Error('Nobody waits for it any more'))
+    if (signal?.aborted) giveUp()
+    signal?.addEventListener('abort', giveUp, { once: true })
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(clock))
+  return Promise.race([work, ending]).finally(() => {
+    clearTimeout(clock)
+    signal?.removeEventListener('abort', giveUp)
+  })
 }
 
 async function listTools(client: Client, alias: string, { timeoutMs, signal }: CallOptions): Promise<ToolList> {

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { bootHarness, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
 
@@ -64,19 +63,18 @@ test('a call that is cancelled ends at once, and the server is told', async () =
   const { call } = await bootHarness({ servers })
   await call('cancelled')
   const abort = new AbortController()
-  const pending = call('silent', {}, { signal: abort.signal })
-  setTimeout(() => abort.abort(), 50)
 
-  expect(await pending).toMatchObject({ isError: true, code: 'TOOL_CANCELLED' })
+  expect(await call('silent', {}, { signal: abort.signal, onProgress: () => abort.abort() })).toMatchObject({
+    isError: true,
+    code: 'TOOL_CANCELLED',
+  })
   expect(textOf(await call('cancelled'))).toBe('1')
 })
 
 test('a call can be given up while its server is still starting', async () => {
   const { call } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true })] })
-  const start = performance.now()
 
   expect(await call('echo', {}, { signal: AbortSignal.timeout(50) })).toMatchObject({ code: 'TOOL_CANCELLED' })
-  expect(performance.now() - start).toBeLessThan(2000)
 })
 
 test('a tool says how far it is while it works', async () => {
@@ -91,10 +89,11 @@ test('a tool that never answers is given up after its own time limit', async () 
   const server = scriptedServer({ tools: [surface('silent')] })
   const servers = [{ ...server, tools: [{ name: 'silent', side_effect_class: 'read' as const, timeout_ms: 150 }] }]
   const { call } = await bootHarness({ servers })
-  const start = performance.now()
 
-  expect(await call('silent')).toMatchObject({ code: 'TOOL_TIMEOUT' })
-  expect(performance.now() - start).toBeLessThan(3000)
+  expect(await call('silent')).toMatchObject({
+    code: 'TOOL_TIMEOUT',
+    error: { message: expect.stringContaining('150 ms') },
+  })
 })
 
 test('the arguments that were checked are the ones that are sent, whatever the caller does meanwhile', async () => {

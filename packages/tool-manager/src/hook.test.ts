@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Policy } from '@matrix/manifest'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openHooks } from './hook.ts'
-import { bootHarness, temporaryFolder, textOf } from './scripted-server.testing.ts'
+import { bootHarness, patience, temporaryFolder, textOf } from './scripted-server.testing.ts'
 
 const tool = { server: 'scripted', tool: 'echo' }
 
@@ -47,13 +48,12 @@ test('a hook for another tool does not run', async () => {
 })
 
 test('a hook that does not end is ended with everything it started', async () => {
-  const folder = temporaryFolder()
-  const command = `(sleep 1; touch ${join(folder, 'late')}) & sleep 60`
-  const [outcome] = await run({ command, timeout_ms: 100 })
-  await new Promise((done) => setTimeout(done, 1300))
+  const file = join(temporaryFolder(), 'pid')
+  const [outcome] = await run({ command: `sleep 600 & echo $! > ${file}; sleep 600`, timeout_ms: 3000 })
+  const pid = Number(readFileSync(file, 'utf8'))
 
-  expect(outcome).toMatchObject({ status: 'failed', output: 'did not end within 100 ms' })
-  expect(() => readFileSync(join(folder, 'late'))).toThrow()
+  expect(outcome).toMatchObject({ status: 'failed', output: 'did not end within 3000 ms' })
+  await expect.poll(() => isAlive(pid), patience).toBe(false)
 })
 
 test('more than its share of output is cut', async () => {
@@ -109,4 +109,9 @@ function withHook(hook: Hook) {
     hooks: { preToolUse: [hook] },
   }
   return bootHarness({ policy })
+}
+
+function isAlive(pid: number): boolean {
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
+  return state !== '' && !state.startsWith('Z')
 }

@@ -14,8 +14,8 @@ export type ServerEvent =
 export type ManagedServerOptions = {
   server: Server
   locked?: LockedServer | undefined
-  /** Starts or reaches the server; called for the first use, and again after each end. */
-  connect(hooks: { onListChanged(): void }): Promise<Connection>
+  /** Starts or reaches the server; called for the first use, and again after each end. The signal says that nobody waits for it any more. */
+  connect(hooks: { onListChanged(): void; signal: AbortSignal }): Promise<Connection>
   timeoutMs: number
   idleMs: number
   onEvent?: ((event: ServerEvent) => void) | undefined
@@ -28,6 +28,7 @@ export type ManagedServer = {
   isRunning(): boolean
   /** Ends the server now if no call is in flight, else when the last one is over. */
   park(): Promise<void>
+  /** Ends the server, or gives it up if it is still being fetched or started. */
   stop(): Promise<void>
 }
 
@@ -43,6 +44,7 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
   const { alias } = server
   let live: (LiveServer & { freshUntil: number }) | undefined
   let opening: Promise<LiveServer> | undefined
+  let givingUp = new AbortController()
   let checking: Promise<LiveServer> | undefined
   let quarantine: MatrixError | undefined
   let failure: { error: MatrixError; until: number } | undefined
@@ -87,9 +89,11 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
 
   async function open(): Promise<LiveServer> {
     const start = performance.now()
+    givingUp = new AbortController()
+    const { signal } = givingUp
     let opened: Connection | undefined
     try {
-      const connection = await options.connect({ onListChanged: () => doubt(opened) })
+      const connection = await options.connect({ onListChanged: () => doubt(opened), signal })
       opened = connection
       void connection.closed.then(() => forget(connection))
       live = await verify(connection)
@@ -99,7 +103,7 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
       return live
     } catch (error) {
       void opened?.close().catch(() => {})
-      throw refuse(error)
+      throw signal.aborted ? error : refuse(error)
     }
   }
 
@@ -171,6 +175,7 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
 
   async function end(): Promise<void> {
     clearTimeout(idle)
+    givingUp.abort()
     await opening?.catch(() => {})
     const ending = live
     if (!ending) return

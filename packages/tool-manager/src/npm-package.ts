@@ -10,10 +10,10 @@ import { MatrixError, printable } from '@matrix/protocol'
 export type NpmPackage = { name: string; version: string; package_digest: string; integrity: string; bytes: number }
 
 /** A published package as the registry serves it, fetched with the npm that is installed, hashed here. Nothing in it runs. */
-export async function fetchNpmPackage(spec: string): Promise<NpmPackage> {
+export async function fetchNpmPackage(spec: string, signal?: AbortSignal): Promise<NpmPackage> {
   const folder = await mkdtemp(join(tmpdir(), 'matrix-pack-'))
   try {
-    const { file: _gone, ...found } = await packNpmPackage(spec, folder)
+    const { file: _gone, ...found } = await packNpmPackage(spec, folder, signal)
     return found
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -66,6 +66,7 @@ async function runNpm(args: string[], { folder, what, signal, timeoutMs = 120_00
     })
     return stdout
   } catch (cause) {
+    if (signal?.aborted) throw new MatrixError('TOOL_CANCELLED', `${what} is not fetched any more.`, { cause })
     throw unavailable(what, cause as NodeJS.ErrnoException & { stderr?: string })
   }
 }

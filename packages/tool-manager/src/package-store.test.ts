@@ -1,15 +1,20 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { digestBytes } from '@matrix/manifest'
+import { digestBytes, type StdioServer } from '@matrix/manifest'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openPackageStore, type PackageProgress, readLockFile } from './package-store.ts'
+import { openSandbox } from './sandbox/sandbox.ts'
 import { temporaryFolder } from './scripted-server.testing.ts'
+import { openServerPool } from './server-pool.ts'
 
-test('a package is fetched, verified, installed and found again without the network', { timeout: 60_000 }, async () => {
+// Each runs npm several times, beside whatever else the machine does.
+vi.setConfig({ testTimeout: 300_000 })
+
+test('a package is fetched, verified, installed and found again without the network', async () => {
   const { digest, folder, requests } = await publish()
   const steps: PackageProgress['step'][] = []
   const stored = await openPackageStore(folder).getPackage(wanted(digest), {
@@ -32,7 +37,7 @@ test('a package is fetched, verified, installed and found again without the netw
   expect(requests).toHaveLength(asked)
 })
 
-test('no script of a package runs when it is installed', { timeout: 60_000 }, async () => {
+test('no script of a package runs when it is installed', async () => {
   const marker = join(temporaryFolder(), 'ran')
   const { digest, folder } = await publish({ scripts: { postinstall: `touch ${marker}`, prepare: `touch ${marker}` } })
   await openPackageStore(folder).getPackage(wanted(digest))
@@ -40,7 +45,7 @@ test('no script of a package runs when it is installed', { timeout: 60_000 }, as
   expect(existsSync(marker)).toBe(false)
 })
 
-test('bytes other than the pinned ones are refused, and nothing of them is kept', { timeout: 60_000 }, async () => {
+test('bytes other than the pinned ones are refused, and nothing of them is kept', async () => {
   const { folder } = await publish({ description: 'not what was pinned' })
   const store = openPackageStore(folder)
 
@@ -51,7 +56,7 @@ test('bytes other than the pinned ones are refused, and nothing of them is kept'
   expect(readdirSync(join(folder, 'tmp'))).toEqual([])
 })
 
-test('a digest that belongs to another package is refused even if the store has it', { timeout: 60_000 }, async () => {
+test('a digest that belongs to another package is refused even if the store has it', async () => {
   const { digest, folder } = await publish()
   const store = openPackageStore(folder)
   await store.getPackage(wanted(digest))
@@ -61,7 +66,7 @@ test('a digest that belongs to another package is refused even if the store has 
   })
 })
 
-test('what a lock says about dependencies and integrity is held, too', { timeout: 60_000 }, async () => {
+test('what a lock says about dependencies and integrity is held, too', async () => {
   const { digest, folder } = await publish()
   const store = openPackageStore(folder)
   const { dependencies_digest } = await store.getPackage(wanted(digest))
@@ -72,9 +77,7 @@ test('what a lock says about dependencies and integrity is held, too', { timeout
   ).rejects.toMatchObject({ code: 'PACKAGE_MISMATCH' })
 })
 
-test('with its lock file, a package has the same dependencies on a machine that never saw it', {
-  timeout: 60_000,
-}, async () => {
+test('with its lock file, a package has the same dependencies on a machine that never saw it', async () => {
   const { digest, folder } = await publish()
   const stored = await openPackageStore(folder).getPackage(wanted(digest))
   const lockFile = await readLockFile(stored)
@@ -87,7 +90,56 @@ test('with its lock file, a package has the same dependencies on a machine that 
   })
 })
 
-test('a package that was changed in the store is not run by the next process', { timeout: 60_000 }, async () => {
+test('the same bytes are kept beside each other with the dependencies of today and with those of a lock', async () => {
+  const { digest, folder, dependency } = await publish({ dependencies: { 'tiny-part': '^1.0.0' } })
+  dependency('1.0.0')
+  const elsewhere = await openPackageStore(temporaryFolder()).getPackage(wanted(digest))
+  const { dependencies_digest } = elsewhere
+  const locked = { ...wanted(digest), dependencies_digest, lockFile: await readLockFile(elsewhere) }
+  dependency('1.1.0')
+  const today = await openPackageStore(folder).getPackage(wanted(digest))
+
+  expect(today.dependencies_digest).not.toBe(dependencies_digest)
+  expect(await openPackageStore(folder).getPackage(locked)).toMatchObject({ digest, dependencies_digest })
+  const offline = openPackageStore(folder, { offline: true })
+  expect(await offline.getPackage(locked)).toMatchObject({ dependencies_digest })
+  expect(await offline.getPackage({ ...wanted(digest), dependencies_digest: today.dependencies_digest })).toEqual(today)
+})
+
+test('a fetch goes on for as long as one of those who want it waits, and ends when nobody does', async () => {
+  const { digest, folder, hold } = await publish()
+  const asked = hold()
+  const store = openPackageStore(folder)
+  const [one, other] = [new AbortController(), new AbortController()]
+  const first = store.getPackage(wanted(digest), one)
+  const second = store.getPackage(wanted(digest), other)
+  await asked
+  one.abort()
+  await expect(first).rejects.toMatchObject({ code: 'TOOL_CANCELLED' })
+  other.abort()
+
+  await expect(second).rejects.toMatchObject({ code: 'TOOL_CANCELLED' })
+  expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+})
+
+test('servers that are closed give up what is being fetched for them', async () => {
+  const { digest, folder, hold } = await publish()
+  const asked = hold()
+  const pool = openServerPool({ sandbox: await openSandbox({ mode: 'off' }), store: openPackageStore(folder) })
+  const args = ['-y', 'tiny-server@1.0.0']
+  const server: StdioServer = {
+    ...{ alias: 'tiny', transport: 'stdio', command: 'npx', args },
+    ...{ version: '1.0.0', package_digest: digest, tools: [] },
+  }
+  const use = pool.lease({ server, sideEffects: [] }).server.use(async () => 'used')
+  await asked
+  await pool.close()
+
+  await expect(use).rejects.toMatchObject({ code: 'TOOL_CANCELLED' })
+  expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+})
+
+test('a package that was changed in the store is not run by the next process', async () => {
   const { digest, folder } = await publish()
   const stored = await openPackageStore(folder).getPackage(wanted(digest))
   writeFileSync(join(stored.folder, 'package.tgz'), 'changed')
@@ -95,17 +147,16 @@ test('a package that was changed in the store is not run by the next process', {
   await expect(openPackageStore(folder).getPackage(wanted(digest))).rejects.toMatchObject({ code: 'PACKAGE_MISMATCH' })
 })
 
-test('what a crash left half done is not taken for a package', { timeout: 60_000 }, async () => {
+test('what a crash left half done is not taken for a package', async () => {
   const { digest, folder } = await publish()
-  const half = join(folder, 'sha256', digest.slice('sha256:'.length))
-  mkdirSync(half, { recursive: true })
+  const { folder: half } = await openPackageStore(folder).getPackage(wanted(digest))
   writeFileSync(join(half, 'record.json'), '{"name": "tiny-')
   const stored = await openPackageStore(folder).getPackage(wanted(digest))
 
   expect(JSON.parse(readFileSync(join(stored.folder, 'record.json'), 'utf8'))).toMatchObject({ digest })
 })
 
-test('two that want the same package at once share one fetch', { timeout: 60_000 }, async () => {
+test('two that want the same package at once share one fetch', async () => {
   const { digest, folder, requests } = await publish()
   const store = openPackageStore(folder)
   const both = await Promise.all([store.getPackage(wanted(digest)), store.getPackage(wanted(digest))])
@@ -127,28 +178,55 @@ function wanted(digest: string) {
   return { name: 'tiny-server', version: '1.0.0', digest }
 }
 
-/** A registry with one package in it, for as long as the test runs. */
+/** A registry with one package in it, and what that depends on, for as long as the test runs. */
 async function publish(more: object = {}) {
+  const server = pack('tiny-server', '1.0.0', { bin: 'index.js', ...more })
+  const parts: Packed[] = []
+  const requests: string[] = []
+  let held: (() => void) | undefined
+  const registry = createServer(({ url = '', headers }, response) => {
+    requests.push(url)
+    if (held) return held()
+    const found = [server, ...parts].filter(({ name }) => url.startsWith(`/${name}`))
+    if (url.endsWith('.tgz')) return void response.end(found.find(({ version }) => url.includes(version))?.bytes)
+    const versions = found.map(({ name, version, packageJson, bytes }) => {
+      const tarball = `http://${headers.host}/${name}-${version}.tgz`
+      const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+      return [version, { ...packageJson, dist: { tarball, integrity } }]
+    })
+    response.setHeader('content-type', 'application/json')
+    const tags = { latest: found.at(-1)?.version }
+    response.end(JSON.stringify({ name: found[0]?.name, 'dist-tags': tags, versions: Object.fromEntries(versions) }))
+  })
+  await new Promise<void>((done) => registry.listen(0, '127.0.0.1', done))
+  onTestFinished(() => {
+    registry.closeAllConnections()
+    registry.close()
+  })
+  vi.stubEnv('npm_config_registry', `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`)
+  vi.stubEnv('npm_config_cache', temporaryFolder())
+  vi.stubEnv('npm_config_prefer_online', 'true')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  return {
+    digest: digestBytes(server.bytes),
+    folder: temporaryFolder(),
+    requests,
+    dependency: (version: string) => void parts.push(pack('tiny-part', version)),
+    /** From here on nothing is answered; settles when something was asked. */
+    hold: () =>
+      new Promise<void>((done) => {
+        held = done
+      }),
+  }
+}
+
+type Packed = ReturnType<typeof pack>
+
+function pack(name: string, version: string, more: object = {}) {
   const source = temporaryFolder()
-  const packageJson = { name: 'tiny-server', version: '1.0.0', bin: 'index.js', ...more }
+  const packageJson = { name, version, ...more }
   writeFileSync(join(source, 'package.json'), JSON.stringify(packageJson))
   writeFileSync(join(source, 'index.js'), '#!/usr/bin/env node\nconsole.log("it runs")\n')
   execFileSync('npm', ['pack', '--ignore-scripts'], { cwd: source, stdio: 'ignore' })
-  const bytes = readFileSync(join(source, 'tiny-server-1.0.0.tgz'))
-  const requests: string[] = []
-  const registry = createServer(({ url = '', headers }, response) => {
-    requests.push(url)
-    if (url.endsWith('.tgz')) return void response.end(bytes)
-    const tarball = `http://${headers.host}/tiny-server-1.0.0.tgz`
-    const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
-    const versions = { '1.0.0': { ...packageJson, dist: { tarball, integrity } } }
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ name: 'tiny-server', 'dist-tags': { latest: '1.0.0' }, versions }))
-  })
-  await new Promise<void>((done) => registry.listen(0, '127.0.0.1', done))
-  onTestFinished(() => void registry.close())
-  vi.stubEnv('npm_config_registry', `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`)
-  vi.stubEnv('npm_config_cache', temporaryFolder())
-  onTestFinished(() => void vi.unstubAllEnvs())
-  return { digest: digestBytes(bytes), folder: temporaryFolder(), requests }
+  return { name, version, packageJson, bytes: readFileSync(join(source, `${name}-${version}.tgz`)) }
 }

@@ -37,7 +37,7 @@ export type GetPackageOptions = {
   onProgress?: ((progress: PackageProgress) => void) | undefined
 }
 
-/** Verified packages by the digest of their bytes. What is in it is complete: a crash leaves a package or none. */
+/** Verified packages by their bytes and all that they need. What is in it is complete: a crash leaves a package or none. */
 export type PackageStore = {
   folder: string
   /** From the store, or fetched into it first. */
@@ -55,22 +55,36 @@ const STALE_MS = 60 * 60 * 1000
 export function openPackageStore(folder: string, { offline = false }: PackageStoreOptions = {}): PackageStore {
   const root = resolve(folder)
   const packages = join(root, 'sha256')
-  const pending = new Map<string, Promise<StoredPackage>>()
+  const pending = new Map<string, Fetch>()
   const hashed = new Set<string>()
 
   return {
     folder: root,
-    getPackage(wanted, options = {}) {
-      const key = `${wanted.name}@${wanted.version} ${wanted.digest}`
-      const running = pending.get(key) ?? findOrFetch(wanted, options).finally(() => pending.delete(key))
-      pending.set(key, running)
-      return running.then((stored) => held(stored, wanted))
+    async getPackage(wanted, { signal, onProgress } = {}) {
+      if (signal?.aborted) throw new MatrixError('TOOL_CANCELLED', 'Nobody waits for the package any more.')
+      const key = `${wanted.name}@${wanted.version} ${wanted.digest} ${wanted.dependencies_digest}`
+      const fetch = pending.get(key) ?? begin(key, wanted, onProgress)
+      return held(await waitFor(fetch, signal), wanted)
     },
     async list() {
       const names = await readdir(packages).catch(() => [])
       const found = await Promise.all(names.map((name) => read(join(packages, name))))
       return found.filter((each) => each !== undefined)
     },
+  }
+
+  /** One fetch for all who want the same; it is given up when the last of them has given up. */
+  function begin(key: string, wanted: WantedPackage, onProgress: GetPackageOptions['onProgress']): Fetch {
+    const abort = new AbortController()
+    const forget = () => void (pending.get(key) === fetch && pending.delete(key))
+    const stored = findOrFetch(wanted, { signal: abort.signal, onProgress }).finally(forget)
+    const giveUp = () => {
+      forget()
+      abort.abort()
+    }
+    const fetch: Fetch = { stored, waiting: 0, giveUp }
+    pending.set(key, fetch)
+    return fetch
   }
 
   async function findOrFetch(wanted: WantedPackage, options: GetPackageOptions): Promise<StoredPackage> {
@@ -83,26 +97,31 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
     return fetchPackage(wanted, options)
   }
 
-  async function find({ name, version, digest }: WantedPackage): Promise<StoredPackage | undefined> {
-    if (digest) return read(join(packages, digest.slice('sha256:'.length)))
+  async function find(wanted: WantedPackage): Promise<StoredPackage | undefined> {
+    const { name, version, digest, dependencies_digest: needs, lockFile } = wanted
+    if (digest && needs) {
+      const exact = await read(join(packages, folderName(digest, needs)))
+      // Without its lock file it could only be fetched with the dependencies of today.
+      if (exact || lockFile !== undefined) return exact
+    }
     const names = await readdir(packages).catch(() => [])
-    for (const each of names) {
+    for (const each of digest ? names.filter((one) => one.startsWith(hexOf(digest))) : names) {
       const stored = await read(join(packages, each))
-      if (stored?.name === name && stored.version === version) return stored
+      if (stored && (digest || (stored.name === name && stored.version === version))) return stored
     }
     return undefined
   }
 
   /** Once in the life of a process: whoever can change the store can change the process too. */
   async function checkBytes(stored: StoredPackage): Promise<StoredPackage> {
-    if (hashed.has(stored.digest)) return stored
+    if (hashed.has(stored.folder)) return stored
     const found = digestBytes(await readFile(join(stored.folder, 'package.tgz')))
     const dependencies = await dependenciesDigest(stored.folder)
     if (found !== stored.digest || dependencies !== stored.dependencies_digest)
       throw new MatrixError('PACKAGE_MISMATCH', `${stored.folder} is not what was stored there.`, {
         hint: `Remove ${stored.folder}; it is fetched again when it is needed.`,
       })
-    hashed.add(stored.digest)
+    hashed.add(stored.folder)
     return stored
   }
 
@@ -121,15 +140,42 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
       assertWanted(wanted, packed)
       onProgress?.({ package: spec, step: 'install', bytes: packed.bytes })
       const record = await install(packed, join(temporary, 'package'), wanted.lockFile, signal)
-      const target = join(packages, packed.package_digest.slice('sha256:'.length))
+      const target = join(packages, folderName(record.digest, record.dependencies_digest))
       await moveIntoPlace(join(temporary, 'package'), target)
       onProgress?.({ package: spec, step: 'ready' })
-      hashed.add(record.digest)
+      hashed.add(target)
       return { ...((await read(target)) ?? record), folder: target }
     } finally {
-      await rm(temporary, { recursive: true, force: true })
+      // An npm that was given up may still write for a moment.
+      await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
     }
   }
+}
+
+type Fetch = { stored: Promise<StoredPackage>; waiting: number; giveUp(): void }
+
+/** Waits for a fetch that others may wait for as well; whoever gives up last waits until nothing of it is left. */
+function waitFor(fetch: Fetch, signal: AbortSignal | undefined): Promise<StoredPackage> {
+  fetch.waiting += 1
+  if (!signal) return fetch.stored
+  return new Promise((done, fail) => {
+    const leave = () => {
+      fetch.waiting -= 1
+      if (fetch.waiting === 0) fetch.giveUp()
+      else fail(new MatrixError('TOOL_CANCELLED', 'Nobody waits for the package any more.'))
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    fetch.stored.then(done, fail).finally(() => signal.removeEventListener('abort', leave))
+  })
+}
+
+/** The same bytes may be there with one set of dependencies and with another. */
+function folderName(digest: string, dependencies: string): string {
+  return `${hexOf(digest)}-${hexOf(dependencies).slice(0, 16)}`
+}
+
+function hexOf(digest: string): string {
+  return digest.slice('sha256:'.length)
 }
 
 type Packed = Awaited<ReturnType<typeof packNpmPackage>>

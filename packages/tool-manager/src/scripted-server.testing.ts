@@ -73,6 +73,9 @@ export function lockOf(manifest: Manifest, definitions: Record<string, ToolSurfa
   return createLock({ source, manifest, servers: Object.fromEntries(servers) })
 }
 
+/** For `vi.waitFor` and `expect.poll`: what is waited for comes when the machine has time for it. */
+export const patience = { timeout: 45_000, interval: 20 }
+
 export type Harness = {
   tools: Tools
   events: (PoolEvent | CallEvent)[]
@@ -96,7 +99,8 @@ export async function bootHarness({
     sandbox: await openSandbox({ mode: 'off' }),
     store: openPackageStore(join(folder, 'packages'), { offline: true }),
     onEvent: (event) => events.push(event),
-    connectTimeoutMs: 5_000,
+    // Long enough for a busy machine: whoever tests a limit sets it.
+    connectTimeoutMs: 60_000,
     ...poolOptions,
   })
   onTestFinished(() => pool.close())

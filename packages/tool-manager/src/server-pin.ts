@@ -41,15 +41,16 @@ export type PinOptions = {
   /** Where relative files start. */
   base?: string | undefined
   onStep?: ((what: string) => void) | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** Finds out which bytes a server is, starts them boxed with nothing but reading allowed, and takes down what it has. */
 export async function pinServer(draft: Server | ServerDraft, options: PinOptions): Promise<PinnedServer> {
-  const { pool, emptyFolder, base, onStep = () => {} } = options
+  const { pool, emptyFolder, base, signal, onStep = () => {} } = options
   const { alias } = draft
   const pinned: Server =
     draft.transport === 'stdio'
-      ? await pinPackage(draft, onStep)
+      ? await pinPackage(draft, { onStep, signal })
       : { ...(draft as HttpServer), version: versionOf(draft), tools: [] }
   onStep(`${alias}: asking for its tools`)
   const { tools, launch } = await pool.enumerate({
@@ -127,7 +128,7 @@ function suspicionsOf(alias: string, tool: ToolSurface): string[] {
 /** An exact version for what floats, written into the arguments, and the digest of its bytes. */
 async function pinPackage(
   draft: StdioServer | Extract<ServerDraft, { transport: 'stdio' }>,
-  onStep: (what: string) => void,
+  { onStep, signal }: { onStep: (what: string) => void; signal: AbortSignal | undefined },
 ): Promise<StdioServer> {
   const { alias, command, args = [], version, package_digest: digest } = draft
   const launcher = parseLauncher(command, args)
@@ -143,7 +144,7 @@ async function pinPackage(
     })
   const wanted = isExactVersion(version) ? version : (launcher.version ?? 'latest')
   onStep(`${alias}: looking up ${launcher.name}@${wanted}`)
-  const found = await fetchNpmPackage(`${launcher.name}@${wanted}`)
+  const found = await fetchNpmPackage(`${launcher.name}@${wanted}`, signal)
   const spec = `${found.name}@${found.version}`
   const pinned = args.with(launcher.argument, isPlain ? spec : `--package=${spec}`)
   return { ...base, args: pinned, version: found.version, package_digest: found.package_digest }

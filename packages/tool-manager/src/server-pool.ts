@@ -69,6 +69,7 @@ export type ServerPool = {
   enumerate(use: ServerUse): Promise<EnumeratedServer>
   /** How many servers are running or starting. */
   running(): number
+  /** Ends everything, and gives up what is being fetched or started. */
   close(): Promise<void>
 }
 
@@ -76,6 +77,7 @@ export type EnumeratedServer = { tools: ToolSurface[]; launch: ServerLaunch | un
 
 export type ServerLease = { server: ManagedServer; release(): Promise<void> }
 
+type Hooks = { onListChanged: () => void; signal: AbortSignal }
 type Reached = { connection: Connection; launch: ServerLaunch | undefined }
 
 const CONNECT_TIMEOUT_MS = 30_000
@@ -87,6 +89,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
   const entries = new Map<string, { server: ManagedServer; leases: number }>()
   // Programs that were found to speak the older protocol; asking them again would only cost time.
   const older = new Set<string>()
+  const closing = new AbortController()
 
   return {
     redactor,
@@ -109,7 +112,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       }
     },
     async enumerate(use) {
-      const { connection, launch } = await reach(use, () => {})
+      const { connection, launch } = await reach(use, { onListChanged: () => {}, signal: closing.signal })
       try {
         const { tools } = await connection.listTools({ timeoutMs })
         return { tools, launch }
@@ -119,6 +122,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     },
     running: () => [...entries.values()].filter(({ server }) => server.isRunning()).length,
     async close() {
+      closing.abort()
       const open = [...entries.values()]
       entries.clear()
       await Promise.all(open.map(({ server }) => server.stop()))
@@ -133,17 +137,17 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       timeoutMs,
       idleMs,
       onEvent: (event) => onEvent({ ...event, identity: serverIdentity(server, locked) }),
-      connect: async ({ onListChanged }) => (await reach(use, onListChanged)).connection,
+      connect: async (hooks) => (await reach(use, hooks)).connection,
     })
   }
 
-  async function reach(use: ServerUse, onListChanged: () => void): Promise<Reached> {
+  async function reach(use: ServerUse, hooks: Hooks): Promise<Reached> {
     const { server } = use
-    if (server.transport === 'stdio') return startProgram(server, use, onListChanged)
-    return { connection: await connectEndpoint(server, onListChanged), launch: undefined }
+    if (server.transport === 'stdio') return startProgram(server, use, hooks)
+    return { connection: await connectEndpoint(server, hooks), launch: undefined }
   }
 
-  async function startProgram(server: StdioServer, use: ServerUse, onListChanged: () => void): Promise<Reached> {
+  async function startProgram(server: StdioServer, use: ServerUse, hooks: Hooks): Promise<Reached> {
     const { alias } = server
     // Credentials first: a server that lacks one is not even fetched.
     const { assignments, args } = resolveCredentials(server, lookUp(), redactor)
@@ -155,12 +159,13 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
       worktree: use.worktree,
       args,
       locked: use.locked?.transport === 'stdio' ? use.locked.package : undefined,
+      signal: hooks.signal,
       onProgress: (progress) => onEvent({ type: 'package_progress', alias, progress }),
     })
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
     const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
     const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
-    const connection = await connectProgram(alias, box, onListChanged)
+    const connection = await connectProgram(alias, box, hooks)
     return { connection, launch }
   }
 
@@ -168,7 +173,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
    * Asks in place which era the program speaks, so that it starts once; only one that ends when asked, or is too slow to answer, starts again.
    * A lock does not hold the answer: to ask costs one message, and what the server then lists is verified in either era.
    */
-  async function connectProgram(alias: string, box: BoxLaunch, onListChanged: () => void): Promise<Connection> {
+  async function connectProgram(alias: string, box: BoxLaunch, hooks: Hooks): Promise<Connection> {
     const key = digestValue([box.program, box.args])
     const deadline = performance.now() + timeoutMs
     const start = (mode: 'auto' | Era) => {
@@ -178,7 +183,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
         transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
         mode,
         timeoutMs: Math.max(1, Math.round(deadline - performance.now())),
-        onListChanged,
+        ...hooks,
         lastWords: () => redactor.text(transport.lastWords()),
       })
     }
@@ -191,13 +196,13 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     return connection
   }
 
-  function connectEndpoint(server: HttpServer, onListChanged: () => void): Promise<Connection> {
+  function connectEndpoint(server: HttpServer, hooks: Hooks): Promise<Connection> {
     const { assignments, endpoint = server.endpoint } = resolveCredentials(server, lookUp(), redactor)
     const transport = new StreamableHTTPClientTransport(new URL(endpoint), {
       requestInit: { headers: assignments },
       fetch: boundedFetch,
     })
-    return connect({ alias: server.alias, transport, mode: 'auto', timeoutMs, onListChanged })
+    return connect({ alias: server.alias, transport, mode: 'auto', timeoutMs, ...hooks })
   }
 
   function lookUp(): Lookup {

@@ -10,7 +10,9 @@ vi.setConfig({ testTimeout: 120_000 })
 type Value = { stringValue?: string; intValue?: number | string; arrayValue?: { values: Value[] } }
 type SentSpan = {
   name: string
+  traceId: string
   spanId: string
+  links?: { traceId: string; spanId: string }[]
   parentSpanId?: string
   kind: number
   status: { code?: number }
@@ -132,4 +134,23 @@ test('a collector that cannot be reached is told of once, and nothing waits for 
   expect(Date.now() - before).toBeLessThan(20_000)
   await vi.waitFor(() => expect(problems).toHaveLength(1), { timeout: 10_000 })
   expect(problems[0]).toContain(`${collector.url}/v1/traces`)
+})
+
+test('what an agent does is linked to what the agent of the task above was doing, also when that only waits by now', async () => {
+  const { openOtlpTelemetry } = await import('./otlp-telemetry.ts')
+  const collector = await openCollector()
+  const telemetry = openOtlpTelemetry({ endpoint: collector.url, onProblem: () => {} })
+  const work = (taskId: string, parentTaskId: string | null) => {
+    const about = { projectId: 'p', title: taskId, name: taskId, provider: 'anthropic', model: 'm' }
+    telemetry.watch({ taskId, parentTaskId, ...about }).beginWork()()
+  }
+  work('root', null)
+  work('part', 'root')
+  await telemetry.close()
+  collector.close()
+
+  const [root, part] = ['root', 'part'].map((name) => collector.spans.find((span) => span.name.endsWith(name)))
+  expect(part?.links).toMatchObject([{ traceId: root?.traceId, spanId: root?.spanId }])
+  expect(part?.traceId).not.toBe(root?.traceId)
+  expect(root?.links ?? []).toEqual([])
 })

@@ -1,4 +1,13 @@
-import { type Attributes, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  type Attributes,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
@@ -29,15 +38,19 @@ export function openOtlpTelemetry({ endpoint, onProblem }: OtlpOptions): Telemet
   })
   const tracer = provider.getTracer('@matrix/orchestrator')
 
+  // Where each agent worked last: what it has others do is linked to it, for it may wait while they work.
+  const stretches = new Map<string, SpanContext>()
+
   return {
     watch(agent) {
       let work: Span | undefined
       const conversation = { 'gen_ai.conversation.id': agent.taskId }
-      const begin = (name: string, kind: SpanKind, attributes: Attributes) =>
-        tracer.startSpan(name, { kind, attributes }, work ? trace.setSpan(ROOT_CONTEXT, work) : ROOT_CONTEXT)
+      const begin = (name: string, kind: SpanKind, attributes: Attributes, links: Link[] = []) =>
+        tracer.startSpan(name, { kind, attributes, links }, work ? trace.setSpan(ROOT_CONTEXT, work) : ROOT_CONTEXT)
       return {
         beginWork() {
-          const span = begin(`invoke_agent ${agent.name}`, SpanKind.INTERNAL, {
+          const above = agent.parentTaskId === null ? undefined : stretches.get(agent.parentTaskId)
+          const attributes = {
             'gen_ai.operation.name': 'invoke_agent',
             'gen_ai.provider.name': providerName(agent.provider),
             'gen_ai.request.model': agent.model,
@@ -47,7 +60,10 @@ export function openOtlpTelemetry({ endpoint, onProblem }: OtlpOptions): Telemet
             'matrix.project.id': agent.projectId,
             'matrix.task.title': agent.title,
             ...(agent.parentTaskId !== null && { 'matrix.task.parent_id': agent.parentTaskId }),
-          })
+          }
+          const links = above ? [{ context: above }] : []
+          const span = begin(`invoke_agent ${agent.name}`, SpanKind.INTERNAL, attributes, links)
+          stretches.set(agent.taskId, span.spanContext())
           work = span
           return (failure) => {
             work = undefined

@@ -1,7 +1,8 @@
 import type { DurableEvent } from '@matrix/protocol'
 import type { TaskView } from '@matrix/protocol/http'
 import type { Orchestrator, Resumed } from '../operations.ts'
-import { type Life, type Machine, type ModelAnswer, openMachine, type Planted } from './simulated-machine.testing.ts'
+import { type Life, type Machine, openMachine, type Planted } from './simulated-machine.testing.ts'
+import type { ModelAnswer } from './simulated-model.testing.ts'
 import { readConversation, type Said } from './simulated-story.testing.ts'
 
 /** What the agent of a task does next, by what was said so far. */
@@ -13,7 +14,11 @@ export type Office = {
   rootId: string
   orchestrator(): Orchestrator
   settle(): Promise<void>
-  say(text: string, to?: { taskId?: string; requestId?: string }): Promise<string>
+  /** Registers one more project. */
+  register(path: string): Promise<{ projectId: string; rootId: string }>
+  say(text: string, to?: { projectId?: string; taskId?: string; requestId?: string }): Promise<string>
+  /** Lets somebody act until everything rests, or until the machine dies after so many steps. Answers whether it died. */
+  dieWithin(steps: number, act: () => Promise<unknown>, how?: 'kill' | 'power'): Promise<boolean>
   create(title: string, parentId?: string): Promise<string>
   task(taskId?: string): Promise<TaskView>
   events(taskId?: string): Promise<DurableEvent[]>
@@ -50,8 +55,16 @@ export async function openOffice(
     rootId,
     orchestrator: () => life.orchestrator,
     settle: () => life.settle(),
-    async say(text, { taskId = rootId, requestId } = {}) {
-      const params = { projectId, taskId }
+    async register(path) {
+      const { id, rootTaskId } = await life.orchestrator.registerProject({ params: {}, query: {}, body: { path } })
+      return { projectId: id, rootId: rootTaskId ?? '' }
+    },
+    async dieWithin(steps, act, how = 'kill') {
+      const work = () => act().then(() => life.settle())
+      return (await machine.run(work, { at: machine.steps() + steps, how })) === 'died'
+    },
+    async say(text, { projectId: to = projectId, taskId = rootId, requestId } = {}) {
+      const params = { projectId: to, taskId }
       const body = { text, ...(requestId && { requestId }) }
       return (await life.orchestrator.sendMessage({ params, query: {}, body })).messageId
     },

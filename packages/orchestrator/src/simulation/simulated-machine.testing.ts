@@ -1,37 +1,26 @@
-import {
-  type DataStore,
-  type EventStore,
-  findPendingMessages,
-  findResumeState,
-  openJsonlEventStore,
-} from '@matrix/event-store'
+import { type DataStore, type EventStore, openJsonlEventStore } from '@matrix/event-store'
 import { type SimulatedDisk, seededRandom, simulateDisk } from '@matrix/event-store/testing'
 import type { DurableEvent } from '@matrix/protocol'
 import type { Frame } from '@matrix/protocol/http'
-import { createAnthropicAdapter, type ProviderAdapter } from '@matrix/provider-loop'
 import { simulatedDisk, type SimulatedDisk as TreeDisk } from '@matrix/task-tree/testing'
 import { openConfig } from '../config/config.ts'
 import { openTrust } from '../config/trust.ts'
 import type { Orchestrator } from '../operations.ts'
 import { openOrchestrator } from '../orchestrator.ts'
 import { openProjectRegistry } from '../project-registry.ts'
-import type { AgentTools, ToolHost } from '../tool-host.ts'
+import type { AgentTools } from '../tool-host.ts'
 import type { World } from '../world.ts'
+import { type Mortal, never } from './mortal.testing.ts'
+import { mortalStoreDisk, mortalTreeDisk, type StoreDisk } from './mortal-disk.testing.ts'
 import { type Outside, openOutside, simulateWorktrees } from './outside.testing.ts'
-
-/** What a model answers; the request is the whole of what it knows. */
-export type Model = (request: { sessionId: string; messages: ModelMessage[] }) => ModelAnswer
-export type ModelMessage = { role: 'user' | 'assistant'; content: ModelBlock[] }
-export type ModelBlock =
-  | { type: 'text'; text: string }
-  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
-  | { type: 'tool_result'; tool_use_id: string; content: { type: 'text'; text: string }[] }
-export type ModelAnswer = { text?: string; calls?: { name: string; input?: Record<string, unknown> }[] }
+import { MODEL, type Model, simulateProvider } from './simulated-model.testing.ts'
+import { findParked, indexSessions, readSessions, type Sessions } from './simulated-sessions.testing.ts'
+import { simulateTools } from './simulated-tools.testing.ts'
 
 /** Something that is wrong on purpose, to see that it is noticed. */
 export type Planted = {
   store?: (store: EventStore) => EventStore
-  disk?: (disk: ReturnType<SimulatedDisk['boot']>) => ReturnType<SimulatedDisk['boot']>
+  disk?: (disk: StoreDisk) => StoreDisk
   treeDisk?: (disk: TreeDisk) => Pick<TreeDisk, keyof TreeDisk>
   worktrees?: (worktrees: ReturnType<typeof simulateWorktrees>) => ReturnType<typeof simulateWorktrees>
   tools?: (tools: AgentTools) => AgentTools
@@ -54,6 +43,8 @@ export type Machine = {
   seen: Map<string, Map<number, string>>
   /** Commands that were left running, by the task that started them; called, they end. */
   background: Map<string, () => void>
+  /** Has everybody waited long enough for the approvals that are open. */
+  expire(): void
   disk: SimulatedDisk
   steps(): number
   modelCalls(): number
@@ -71,12 +62,12 @@ export type Machine = {
   boot(): Promise<Life>
   readSession(sessionId: string): Promise<DurableEvent[]>
   sessions(): Promise<string[]>
+  now(): number
+  /** Sets the clock forward, or back. */
+  jump(ms: number): void
 }
 
 const DATA = '/data'
-const MODEL = 'claude-sonnet-4-6'
-/** Known beforehand: looking it up would read a real file. */
-const pricing = { [MODEL]: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75, contextWindow: 200_000 } }
 
 /** A machine in memory: disks that forget, a clock that jumps, git, tools and a model, all driven by one seed. */
 export function openMachine({ seed, model, planted = {}, settings = {} }: MachineOptions): Machine {
@@ -89,17 +80,17 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
   const seen = new Map<string, Map<number, string>>()
   const timers = new Set<{ at: number; callback: () => void }>()
   const background = new Map<string, () => void>()
+  const expiries = new Set<AbortController>()
   const requests: Machine['requests'] = []
   const damaged = new Set<string>()
+  const directories = new Map<string, string>()
   let life = 0
   let step = 0
   let now = Date.UTC(2026, 0, 2)
   let ids = 0
-  let modelCalls = 0
   let death: { at: number; how: 'kill' | 'power' } | undefined
   let onDeath: () => void = () => {}
 
-  const never = <T>() => new Promise<T>(() => {})
   const pause = async () => {
     for (let ticks = random.int(6); ticks > 0; ticks -= 1) await undefined
   }
@@ -148,156 +139,41 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     return `01JZZZZZZZZZZZZZZZZZZ${String(ids).padStart(5, '0')}`
   }
 
-  const stepOf =
-    (born: number) =>
-    async <T>(_name: string, act: () => T): Promise<T> => {
-      await pause()
-      if (born !== life) return never<T>()
-      if (isLast()) {
-        if (random.chance(0.5)) attempt(act)
-        die()
-        return never<T>()
-      }
-      const result = act()
-      await pause()
-      return born === life ? result : never<T>()
-    }
-
-  /** The store's disk, each operation of which is one of the machine's steps. */
-  function storeDisk(born: number): ReturnType<SimulatedDisk['boot']> {
-    const booted = disk.boot()
-    const fs = planted.disk?.(booted) ?? booted
-    const counted =
-      <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
-      (...args: A): Promise<R> => {
-        if (born !== life) return never<R>()
-        const last = isLast()
-        const done = work(...args)
-        if (last) die()
-        return done
-      }
+  function mortal(born: number): Mortal {
+    const isAlive = () => born === life
     return {
-      ...fs,
-      rename: counted(fs.rename),
-      remove: counted(fs.remove),
-      syncDirectory: counted(fs.syncDirectory),
-      open: async (path, mode) => {
-        const file = await fs.open(path, mode)
-        return { ...file, write: counted(file.write), sync: counted(file.sync), truncate: counted(file.truncate) }
-      },
-    }
-  }
-
-  function treeDiskOf(born: number): TreeDisk {
-    const mine = treeDisk
-    const counted =
-      <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
-      async (...args: A): Promise<R> => {
-        if (born !== life) return never<R>()
-        if (!isLast()) {
-          const done = await work(...args)
-          return born === life ? done : never<R>()
+      isAlive,
+      isLast,
+      die,
+      async step(_name, act) {
+        await pause()
+        if (!isAlive()) return never()
+        if (isLast()) {
+          if (random.chance(0.5)) attempt(act)
+          die()
+          return never()
         }
-        mine.dieAt(mine.steps + 1)
-        await work(...args).catch(() => undefined)
-        if (born === life) die()
-        return never<R>()
-      }
-    const wrapped = {
-      ...mine,
-      rename: counted(mine.rename),
-      remove: counted(mine.remove),
-      syncDirectory: counted(mine.syncDirectory),
-      async open(path: string, how: 'create' | 'update') {
-        const file = await mine.open(path, how)
-        return { ...file, write: counted(file.write), sync: counted(file.sync), truncate: counted(file.truncate) }
+        const result = act()
+        await pause()
+        return isAlive() ? result : never()
       },
     }
-    return (planted.treeDisk?.(wrapped) ?? wrapped) as TreeDisk
   }
 
-  async function openStore(born: number): Promise<DataStore> {
-    const jsonl = await openJsonlEventStore(`${DATA}/sessions`, {
-      fileSystem: storeDisk(born),
-      clock: world(born).clock,
-      onFatal: () => {},
-    })
+  function directoryOf(projectId: string): string {
+    const directory = directories.get(projectId) ?? (directories.size === 0 ? DATA : `${DATA}/${projectId}`)
+    directories.set(projectId, directory)
+    return directory
+  }
+
+  async function openStore(directory: string, self: Mortal, sessions: Sessions): Promise<DataStore> {
+    const booted = disk.boot()
+    const fileSystem = mortalStoreDisk(planted.disk?.(booted) ?? booted, self)
+    const { clock } = world(life)
+    const jsonl = await openJsonlEventStore(`${directory}/sessions`, { fileSystem, clock, onFatal: () => {} })
     const store = planted.store?.(jsonl) ?? jsonl
     const reserve = { isHeld: () => false, spend: async () => false, refill: async () => false }
-    return { ...store, reserve, index: await indexOf(jsonl) } as unknown as DataStore
-  }
-
-  function adapterOf(born: number, parked: Set<string>): ProviderAdapter {
-    const base = createAnthropicAdapter({ apiKey: 'none', baseUrl: 'http://unused.invalid', maxRetries: 0, pricing })
-    return {
-      ...base,
-      supportsTokenCounting: false,
-      async *callAPI(call) {
-        modelCalls += 1
-        requests.push({ sessionId: call.sessionId, text: `${Buffer.from(call.messages.closed)}${call.messages.open}` })
-        if (parked.has(call.sessionId))
-          violations.push(`I12: a model was asked for ${call.sessionId}, which only waits`)
-        const { closed, open } = call.messages
-        const messages: ModelMessage[] = JSON.parse(`[${Buffer.from(closed).toString('utf8')}${open}]`)
-        const answer = await stepOf(born)('model', () => model({ sessionId: call.sessionId, messages }))
-        if (call.signal.aborted) throw call.signal.reason
-        const turns = messages.filter(({ role }) => role === 'assistant').length
-        const calls = (answer.calls ?? []).map(({ name, input = {} }, index) => ({
-          callId: `${call.sessionId.slice(-5)}-${turns}-${index}`,
-          name,
-          input,
-        }))
-        yield answer.text ?? ''
-        return {
-          text: answer.text ?? '',
-          calls,
-          model: call.model,
-          usage: { inputTokens: 10, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 },
-          stopReason: calls.length > 0 ? 'tool_use' : 'end_turn',
-        }
-      },
-    }
-  }
-
-  function toolsOf(born: number): ToolHost {
-    const stepping = stepOf(born)
-    const open: ToolHost['open'] = async (request) => {
-      const { taskId } = request
-      const tools: AgentTools = {
-        specs: async () => [bashSpec],
-        async call(_name, input, { callId, signal }) {
-          const command = String(input.command)
-          if (command === 'hang')
-            await new Promise((_, reject) =>
-              signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-            )
-          if (command.startsWith('ask')) {
-            const answer = await request.approve(approvalOf(callId, command, now), { signal })
-            if (answer.decision === 'deny') return { content: [{ type: 'text', text: 'denied' }], isError: true }
-          }
-          const text = await stepping('bash', () => {
-            const [, path, words] = /^write (\S+) (.*)$/.exec(command) ?? []
-            outside.effects.push({ taskId, callId })
-            if (path && words) outside.worktrees.get(taskId)?.files.set(path, words)
-            return `did: ${command}`
-          })
-          if (signal.aborted) throw signal.reason
-          if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
-          const process = { processId: 'p1', command }
-          request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
-          background.set(taskId, () =>
-            request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }),
-          )
-          return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
-        },
-        isHeavy: () => true,
-        view: async () => ({}) as never,
-        park: async () => {},
-        close: async () => {},
-      }
-      return planted.tools?.(tools) ?? tools
-    }
-    return { open, adopt: async () => {} }
+    return { ...store, reserve, index: indexSessions(sessions) } as unknown as DataStore
   }
 
   function watch(born: number, parked: Set<string>): (frame: Frame) => void {
@@ -330,23 +206,27 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     }
   }
 
-  const openLog = () => openJsonlEventStore(`${DATA}/sessions`, { fileSystem: disk.boot(), onFatal: () => {} })
+  /** Everything that is on the disk, of all projects. */
+  async function readAll(): Promise<Map<string, DurableEvent[]>> {
+    const all = new Map<string, DurableEvent[]>()
+    for (const directory of new Set([DATA, ...directories.values()])) {
+      const options = { fileSystem: disk.boot(), onFatal: () => {} }
+      const log = await openJsonlEventStore(`${directory}/sessions`, options)
+      for (const [sessionId, events] of await readSessions(log)) all.set(sessionId, events)
+    }
+    return all
+  }
 
-  /** Holds what clients were shown against what is there, and answers which sessions only wait. */
-  async function checkPromises(log: EventStore): Promise<Set<string>> {
-    const parked = new Set<string>()
-    for (const sessionId of new Set([...seen.keys(), ...(await log.listSessions())])) {
+  /** Holds what clients were shown against what is there. */
+  function checkPromises(sessions: Sessions): void {
+    for (const [sessionId, promised] of seen) {
       // A test that damages a session has nothing to expect of it.
       if (damaged.has(sessionId)) continue
-      const promised = seen.get(sessionId) ?? new Map<number, string>()
-      const events: DurableEvent[] = []
-      for await (const batch of log.read(sessionId)) for (const { event } of batch) events.push(event as DurableEvent)
+      const events = sessions.get(sessionId) ?? []
       for (const [seq, text] of promised)
         if (JSON.stringify(events[seq - 1]) !== text)
           violations.push(`I9: event ${seq} of ${sessionId} was shown and is gone: ${text.slice(0, 200)}`)
-      if (findResumeState(events) === 'yielding' && findPendingMessages(events).length === 0) parked.add(sessionId)
     }
-    return parked
   }
 
   return {
@@ -362,7 +242,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       die()
     },
     damage(sessionId, change) {
-      const file = `${DATA}/sessions/${sessionId}.jsonl`
+      const file = disk.names().find((name) => name.endsWith(`/${sessionId}.jsonl`)) ?? ''
       damaged.add(sessionId)
       disk.writeNow(file, Buffer.from(change(Buffer.from(disk.readNow(file) ?? []).toString('utf8'))))
     },
@@ -373,7 +253,7 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       await open.write(Buffer.from(text), 0)
     },
     steps: () => step,
-    modelCalls: () => modelCalls,
+    modelCalls: () => requests.length,
     run(work, planned) {
       death = planned
       const dying = new Promise<'died'>((resolve) => {
@@ -382,11 +262,20 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       return Promise.race([dying, work()])
     },
     async boot() {
+      const self = mortal(life)
       const born = life
-      const parked = await checkPromises(await openLog())
+      const sessions = await readAll()
+      checkPromises(sessions)
+      const parked = findParked(sessions)
       const mine = world(born)
       const trust = openTrust(mine, { dataDirectory: DATA })
-      const adapter = adapterOf(born, parked)
+      const adapter = simulateProvider(model, self, (request) => {
+        requests.push(request)
+        if (parked.has(request.sessionId))
+          violations.push(`I12: a model was asked for ${request.sessionId}, which only waits`)
+      })
+      const plant = (tools: AgentTools) => planted.tools?.(tools) ?? tools
+      const tools = simulateTools(self, { outside, now: () => now, background, expiries, plant })
       const orchestrator = await openOrchestrator({
         world: mine,
         trust,
@@ -395,15 +284,19 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
           dataDirectory: DATA,
           findRepository: async (path) => ({ root: path, gitDirectory: `${path}/.git`, firstCommit: '1' }),
         }),
-        directoryOf: () => DATA,
-        openStore: () => openStore(born),
+        directoryOf,
+        openStore: (directory) => openStore(directory, self, sessions),
         openWorktrees: async () => {
-          const worktrees = simulateWorktrees(outside, stepOf(born), () => now)
+          const worktrees = simulateWorktrees(outside, self.step, () => now)
           return planted.worktrees?.(worktrees) ?? worktrees
         },
         findBaseBranch: async () => 'trunk',
-        treeOptions: () => ({ disk: treeDiskOf(born), now: () => new Date(now), newId: newUlid }),
-        toolsOf: () => toolsOf(born),
+        treeOptions() {
+          const wrapped = mortalTreeDisk(treeDisk, self)
+          const mortalDisk = (planted.treeDisk?.(wrapped) ?? wrapped) as TreeDisk
+          return { disk: mortalDisk, now: () => new Date(now), newId: newUlid }
+        },
+        toolsOf: () => tools,
         promptsOf: () => ({ system: () => 'You are an agent.', header: ({ task }) => `Task: ${task.title}` }),
         routes: () => [{ adapter, model: MODEL }],
         provider: () => ({ kind: 'mock', model: null }),
@@ -413,28 +306,17 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
         close: async () => {},
       })
       orchestrator.subscribe(watch(born, parked))
-      return { orchestrator, settle: () => settle(born), isOver: () => born !== life }
+      return { orchestrator, settle: () => settle(born), isOver: () => !self.isAlive() }
     },
-    async readSession(sessionId) {
-      const log = await openLog()
-      const events: DurableEvent[] = []
-      for await (const batch of log.read(sessionId)) events.push(...batch.map(({ event }) => event as DurableEvent))
-      return events
+    readSession: async (sessionId) => (await readAll()).get(sessionId) ?? [],
+    sessions: async () => [...(await readAll()).keys()],
+    expire() {
+      for (const expiry of expiries) expiry.abort()
     },
-    sessions: async () => (await openLog()).listSessions(),
-  }
-}
-
-function approvalOf(id: string, command: string, now: number) {
-  return {
-    id,
-    agent: 'solo',
-    uri: 'matrix://tool/mcp/mxd/bash@1',
-    side_effect_class: 'shell' as const,
-    input: { command },
-    inputDigest: `digest of ${command}`,
-    reason: 'It asks.',
-    expiresAt: now + 60_000,
+    now: () => now,
+    jump(ms) {
+      now += ms
+    },
   }
 }
 
@@ -443,40 +325,5 @@ function attempt(act: () => unknown): void {
     act()
   } catch {
     // Whoever would have been told is gone.
-  }
-}
-
-const bashSpec = {
-  name: 'mcp__mxd__bash',
-  description: 'Runs a command.',
-  inputSchema: { type: 'object', properties: { command: { type: 'string' } } },
-}
-
-/** What the index would say: here it is read from the sessions. */
-async function indexOf(jsonl: EventStore): Promise<Pick<DataStore['index'], 'findSession' | 'costs' | 'sessions'>> {
-  const found = new Map<string, { lastSeq: number; lastAt: string | undefined; usd: Map<string, number> }>()
-  for (const sessionId of await jsonl.listSessions()) {
-    const summary = { lastSeq: 0, lastAt: undefined as string | undefined, usd: new Map<string, number>() }
-    try {
-      for await (const batch of jsonl.read(sessionId))
-        for (const { seq, event } of batch as { seq: number; event: DurableEvent }[]) {
-          summary.lastSeq = seq
-          summary.lastAt = event.ts
-          if (event.type === 'turn_completed')
-            summary.usd.set(event.taskId, (summary.usd.get(event.taskId) ?? 0) + event.costUsd)
-        }
-    } catch {
-      // A damaged session is known as far as it can be read.
-    }
-    if (summary.lastSeq > 0) found.set(sessionId, summary)
-  }
-  return {
-    sessions: () => [],
-    findSession: (sessionId) => {
-      const known = found.get(sessionId)
-      return known && ({ sessionId, lastSeq: known.lastSeq, lastAt: known.lastAt, archive: undefined } as never)
-    },
-    costs: () =>
-      [...found].flatMap(([session, { usd }]) => [...usd].map(([task, sum]) => ({ task, session, usd: sum }) as never)),
   }
 }

@@ -2,26 +2,20 @@ import { findPendingMessages, findResumeState } from '@matrix/event-store'
 import { checkRequest } from '@matrix/mock-provider'
 import { builtinTools, type DurableEvent, loopTools, orchestratorTools } from '@matrix/protocol'
 import { interruptedText } from '@matrix/provider-loop'
-import {
-  type Life,
-  type Machine,
-  type Model,
-  type ModelBlock,
-  type ModelMessage,
-  openMachine,
-  type Planted,
-} from './simulated-machine.testing.ts'
+import { type Life, type Machine, openMachine, type Planted } from './simulated-machine.testing.ts'
+import type { Model, ModelBlock, ModelMessage } from './simulated-model.testing.ts'
 
 export type StoryPlan = {
   seed: number
-  /** Deaths in turn, each so many steps after the life before it began. */
-  deaths: { after: number; how: 'kill' | 'power' }[]
+  /** Deaths in turn, each so many steps after the life before it began; the clock may be another one after it. */
+  deaths: { after: number; how: 'kill' | 'power'; clockMs?: number }[]
   planted?: Planted
 }
 
 export type StoryOutcome = { violations: string[]; deaths: number; steps: number; files: string[] }
 
 const MAX_DEATHS = 12
+const DAY_MS = 24 * 3600 * 1000
 /** About as many as a story without a death has. */
 const STEPS = 243
 const goal = 'Have two parts written.'
@@ -39,6 +33,7 @@ export async function playStory({ seed, deaths, planted }: StoryPlan): Promise<S
     const end = await machine.run(() => live(machine, person), planned)
     if (end !== 'died') break
     died += 1
+    machine.jump(death?.clockMs ?? 0)
   }
   const violations = [...machine.violations, ...(await findViolations(machine, person))]
   const root = [...machine.outside.branches].find(([name]) => name !== 'trunk')?.[1]
@@ -305,7 +300,7 @@ function doubles(ids: string[]): string[] {
   return ids.filter((id, index) => ids.indexOf(id) !== index)
 }
 
-/** So many deaths, a few in each story: anywhere in it, by kill or power cut, and while the one before is recovered from. */
+/** So many deaths, a few in each story: anywhere in it, by kill or power cut, also while the one before is recovered from, and with a clock that jumps. */
 export function* planDeaths(points: number, firstSeed: number): Generator<StoryPlan> {
   for (let seed = firstSeed; points > 0; seed += 1) {
     const random = randomOf(seed)
@@ -313,6 +308,7 @@ export function* planDeaths(points: number, firstSeed: number): Generator<StoryP
     const deaths = Array.from({ length: count }, () => ({
       after: 1 + Math.floor(random() * (STEPS / count) * 1.5),
       how: random() < 0.5 ? ('kill' as const) : ('power' as const),
+      clockMs: random() < 0.3 ? Math.round((random() - 0.5) * 2 * DAY_MS) : 0,
     }))
     points -= count
     yield { seed, deaths }

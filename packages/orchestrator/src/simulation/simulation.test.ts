@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { planDeaths, playStory } from './simulated-story.testing.ts'
 
-const points = Number(process.env.MATRIX_CRASH_POINTS ?? 200)
+const points = Number(process.env.MATRIX_CRASH_POINTS ?? 2000)
 const firstSeed = Number(process.env.MATRIX_SEED ?? 1)
 
 test('a story without a death ends with everything in its place', async () => {

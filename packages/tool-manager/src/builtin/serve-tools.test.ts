@@ -15,7 +15,6 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { Client } from '@modelcontextprotocol/client'
@@ -24,6 +23,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { programTransport } from '../program-transport.ts'
 import { giveTree, resolveIdentity } from '../sandbox/identity.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
+import { patience } from '../scripted-server.testing.ts'
 import { builtinLaunch } from './builtin-launch.ts'
 import { builtinServerTools } from './serve-tools.ts'
 
@@ -102,12 +102,11 @@ describe.each(connections)('%s', (kind, connect) => {
   })
 
   test('a command that takes too long is ended with all it started, and says so', async () => {
-    const started = performance.now()
-    const result = await tools.call('bash', { command: 'echo begun; sleep 77 & sleep 77', timeout_ms: 300 })
+    const nap = sleepFor(77)
+    const result = await tools.call('bash', { command: `echo begun; ${nap} & ${nap}`, timeout_ms: 3000 })
 
-    expect(result).toEqual({ isError: true, text: 'begun\n[ended after 300 ms, because it took too long]' })
-    expect(performance.now() - started).toBeLessThan(3000)
-    expect(await tools.text('bash', { command: 'pgrep -fx "sleep 77" | wc -l' })).toBe('0')
+    expect(result).toEqual({ isError: true, text: 'begun\n[ended after 3000 ms, because it took too long]' })
+    expect(await tools.text('bash', { command: `pgrep -fx "${nap}" | wc -l` })).toBe('0')
   })
 
   test('a command that ignores the request to end is ended anyway', async () => {
@@ -118,33 +117,38 @@ describe.each(connections)('%s', (kind, connect) => {
 
   test('a call that is cancelled ends its command', async () => {
     const cancel = new AbortController()
-    const call = tools.client.callTool({ name: 'bash', arguments: { command: 'sleep 78' } }, { signal: cancel.signal })
-    await sleep(200)
+    const nap = sleepFor(78)
+    const call = tools.client.callTool({ name: 'bash', arguments: { command: nap } }, { signal: cancel.signal })
+    await expect.poll(() => running(nap), patience).toBe(1)
     cancel.abort()
 
     await expect(call).rejects.toThrow()
-    const pids =
-      'for i in 1 2 3 4 5 6 7 8 9; do pgrep -fx "sleep 78" > /dev/null || break; sleep 0.1; done; pgrep -fx "sleep 78"'
-    expect(await tools.text('bash', { command: pids })).toBe('[exit code 1]')
+    await expect.poll(() => running(nap), patience).toBe(0)
   })
 
   test('what a command leaves running does not hold up the answer and does not outlive it', async () => {
-    const started = performance.now()
-    const text = await tools.text('bash', { command: 'sleep 79 & echo done' })
+    const nap = sleepFor(79)
+    const text = await tools.text('bash', { command: `${nap} & echo done` })
 
     expect(text).toBe('done\n[processes that it left running were ended]')
-    expect(performance.now() - started).toBeLessThan(2000)
-    expect(await tools.text('bash', { command: 'pgrep -fx "sleep 79" | wc -l' })).toBe('0')
+    expect(await tools.text('bash', { command: `pgrep -fx "${nap}" | wc -l` })).toBe('0')
   })
 
   test('output is told while the command runs', async () => {
     const messages: (string | undefined)[] = []
-    await tools.client.callTool(
-      { name: 'bash', arguments: { command: 'echo first; sleep 0.4; echo second; sleep 0.4' } },
-      { onprogress: ({ message }) => messages.push(message) },
+    const command = 'echo first; until [ -e heard ]; do sleep 0.05; done; echo second'
+    const result = await tools.client.callTool(
+      { name: 'bash', arguments: { command } },
+      {
+        onprogress({ message }) {
+          messages.push(message)
+          put('heard', '')
+        },
+      },
     )
 
-    expect(messages).toEqual(['first\n', 'second\n'])
+    expect(messages[0]).toBe('first\n')
+    expect(result.content).toMatchObject([{ text: 'first\nsecond' }])
   })
 
   test('long output is cut in the middle and whole in a file', async () => {
@@ -158,7 +162,7 @@ describe.each(connections)('%s', (kind, connect) => {
   })
 
   test('a flood of output neither fills memory nor delays the end', async () => {
-    const result = await tools.call('bash', { command: 'yes | head -c 80000000', timeout_ms: 15_000 })
+    const result = await tools.call('bash', { command: 'yes | head -c 80000000', timeout_ms: 50_000 })
 
     expect(result.text).toContain('the first 67108864 of 80000000 bytes')
     expect(result.isError).toBe(false)
@@ -166,12 +170,17 @@ describe.each(connections)('%s', (kind, connect) => {
 
   test('a background process can be listed, looked at, awaited and killed', async () => {
     const id = /bg_\d+/.exec(
-      await tools.text('bash', { command: 'echo up; sleep 0.5; echo down', background: true }),
+      await tools.text('bash', {
+        command: 'echo up; until [ -e seen ]; do sleep 0.05; done; echo down',
+        background: true,
+      }),
     )?.[0]
     const stubborn = /bg_\d+/.exec(await tools.text('bash', { command: 'sleep 80', background: true }))?.[0]
-    await sleep(200)
 
-    expect(await tools.text('background', { action: 'status', id })).toMatch(/^\[bg_\d+: running for \d+ s\]\nup$/)
+    await expect
+      .poll(() => tools.text('background', { action: 'status', id }), patience)
+      .toMatch(/^\[bg_\d+: running for \d+ s\]\nup$/)
+    put('seen', '')
     expect(await tools.text('background', { action: 'await', id })).toMatch(/exit code 0\]\nup\ndown$/)
     expect(await tools.text('background', { action: 'await', id: stubborn, timeout_ms: 100 })).toContain('running')
     expect(await tools.text('background', { action: 'kill', id: stubborn })).toContain('ended by SIGTERM')
@@ -228,9 +237,7 @@ describe.each(connections)('%s', (kind, connect) => {
     )
     put('sparse', 'x'.repeat(10_000))
     truncateSync(join(worktree, 'sparse'), 10 * 1024 ** 3)
-    const started = performance.now()
     expect(await tools.text('read_file', { path: 'sparse' })).toContain('only the first 67108864 of 10737418240 bytes')
-    expect(performance.now() - started).toBeLessThan(5000)
     expect(await tools.call('edit_file', { path: 'sparse', old_string: 'x', new_string: 'y' })).toMatchObject({
       isError: true,
     })
@@ -239,7 +246,7 @@ describe.each(connections)('%s', (kind, connect) => {
   test('case 42: a file that grows while it is read is read to where it ended when that began', async () => {
     put('grows.log', '')
     const id = /bg_\d+/.exec(await tools.text('bash', { command: 'yes growing >> grows.log', background: true }))?.[0]
-    await sleep(100)
+    await expect.poll(() => statSync(join(worktree, 'grows.log')).size, patience).toBeGreaterThan(0)
     const text = await tools.text('read_file', { path: 'grows.log', offset: 100_000_000 })
     await tools.text('background', { action: 'kill', id })
 
@@ -251,7 +258,6 @@ describe.each(connections)('%s', (kind, connect) => {
     symlinkSync('loop', join(worktree, 'loop'))
     symlinkSync('/dev/zero', join(worktree, 'zero'))
     mkdirSync(join(worktree, 'folder'))
-    const started = performance.now()
     for (const path of ['pipe', 'loop', 'zero', '/dev/zero', 'folder', 'missing', 'a\0b']) {
       expect([path, await tools.call('read_file', { path })]).toMatchObject([path, { isError: true }])
       expect([path, await tools.call('edit_file', { path, old_string: 'a', new_string: 'b' })]).toMatchObject([
@@ -261,20 +267,17 @@ describe.each(connections)('%s', (kind, connect) => {
     }
     expect(await tools.call('write_file', { path: 'pipe', content: 'x' })).toMatchObject({ isError: true })
     expect(await tools.call('search', { pattern: 'x', path: 'pipe' })).toMatchObject({ isError: true })
-    expect(performance.now() - started).toBeLessThan(3000)
   })
 
   test('case 41: no expression and no glob takes long', async () => {
     put('evil.txt', `${'a'.repeat(100_000)}!\n`)
     for (let index = 0; index < 200; index += 1) put(`d${index % 10}/e${index % 7}/f${index}.txt`, 'text')
     symlinkSync('..', join(worktree, 'd1/up'))
-    const started = performance.now()
 
     expect(await tools.text('search', { pattern: '^(a+)+$' })).toBe('Nothing matches.')
     expect(await tools.text('search', { pattern: '(a|aa)+$', mode: 'files' })).toBe('Nothing matches.')
     const all = await tools.text('list_files', { pattern: '**/**/**' })
     expect(all.split('\n')).toHaveLength(201)
-    expect(performance.now() - started).toBeLessThan(3000)
   })
 
   test('write_file creates folders, says what it did, and keeps the mode of what it replaces', async () => {
@@ -411,12 +414,12 @@ describe('what outlives the tools', () => {
 
   test.each(connections)('%s: nothing, once their input ends', async (kind, connect) => {
     const tools = await connect(worktree)
-    const mark = `sleep 81.${kind.length}`
+    const mark = sleepFor(81 + kind.length)
     await tools.text('bash', { command: mark, background: true })
-    await expect.poll(() => running(mark)).toBe(1)
+    await expect.poll(() => running(mark), patience).toBe(1)
     await tools.close()
 
-    await expect.poll(() => running(mark), { timeout: 3000 }).toBe(0)
+    await expect.poll(() => running(mark), patience).toBe(0)
   })
 })
 
@@ -530,6 +533,11 @@ function pngOf(width: number, height: number): Buffer {
   }
   const parts = [chunk('IHDR', header), chunk('IDAT', deflateSync(Buffer.alloc(8))), chunk('IEND', Buffer.alloc(0))]
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts])
+}
+
+/** A command that nobody else on the machine runs. */
+function sleepFor(seconds: number): string {
+  return `sleep ${seconds}.${process.pid}`
 }
 
 function running(command: string): number {

@@ -46,11 +46,12 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
       worktree ? [{ kind: worktree.isWritable ? 'write' : 'read', source: worktree.path, target: worktree.path }] : [],
     ),
     network,
-    // Unix sockets reach no further than the box, unless it shares the network: abstract ones belong to that.
+    // Where the network is the box's own, unix sockets and lists of interfaces reach no further than the box: abstract
+    // sockets and interfaces belong to the network. A server that neither reaches out nor starts anything needs neither.
     filter: {
       spawn: shell || (policy.programs ?? []).length > 0,
       unixSockets: network === 'proxied' || (shell && network === 'none'),
-      interfaces: network !== 'shared',
+      interfaces: network === 'proxied' || (shell && network === 'none'),
     },
     limits: resolveLimits(policy),
     worktree,

@@ -20,7 +20,8 @@ export type SandboxStatus =
 export type SelfTestOptions = { bubblewrap?: string | undefined; identity?: Identity | undefined }
 
 const OLDEST = '0.8.0'
-const PATIENCE_MS = 10_000
+/** A busy machine is not one that cannot box. */
+const PATIENCE_MS = 30_000
 
 /** Builds a box and tries to get out of it: what a box is worth is known only after that. */
 export async function checkSandbox({

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, write } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openJsonlEventStore } from '@matrix/event-store'
+import { type EventStore, openEventStore, openJsonlEventStore } from '@matrix/event-store'
 import type { DurableEvent } from '@matrix/protocol'
 import { type Benchmark, interleave } from '../figure.ts'
 
@@ -15,11 +15,13 @@ export const benchmark: Benchmark = {
   async measure() {
     const folder = mkdtempSync(join(tmpdir(), 'matrix-bench-'))
     const floor = openFloor(folder)
-    const ours = await openOurs(folder)
+    const ours = await openOurs(await openJsonlEventStore(join(folder, 'sessions')))
+    const indexed = await openOurs(await openEventStore(join(folder, 'indexed')))
     try {
       const times = await interleave(15, {
         floorMany: () => appendAll(floor.append, sessions, each),
         many: () => appendAll(ours.append, sessions, each),
+        manyIndexed: () => appendAll(indexed.append, sessions, each),
         floorOne: () => appendAll(floor.append, 1, sequential),
         one: () => appendAll(ours.append, 1, sequential),
       })
@@ -33,6 +35,14 @@ export const benchmark: Benchmark = {
           limit: 1.25,
         },
         {
+          name: 'the same, while the index and the search read along',
+          unit: 'µs/event',
+          ours: (times.manyIndexed * 1000) / (sessions * each),
+          floor: (times.floorMany * 1000) / (sessions * each),
+          against: 'hand-written group commit',
+          limit: 1.5,
+        },
+        {
           name: 'durable append, one session, one after another',
           unit: 'µs/event',
           ours: (times.one * 1000) / sequential,
@@ -43,6 +53,7 @@ export const benchmark: Benchmark = {
       ]
     } finally {
       await ours.close()
+      await indexed.close()
       floor.close()
       rmSync(folder, { recursive: true })
     }
@@ -59,8 +70,7 @@ async function appendAll(append: Append, count: number, events: number): Promise
   )
 }
 
-async function openOurs(folder: string): Promise<{ append: Append; close(): Promise<void> }> {
-  const store = await openJsonlEventStore(join(folder, 'sessions'))
+async function openOurs(store: EventStore): Promise<{ append: Append; close(): Promise<void> }> {
   const fences = await Promise.all(Array.from({ length: sessions }, (_, n) => store.claim(`s${n}`, 'bench')))
   return {
     append: (session, one) => store.append(`s${session}`, fences[session] ?? { owner: '', epoch: 0 }, [one]),

@@ -1,0 +1,50 @@
+import { type DataStore, type EventStore, findPendingMessages, findResumeState } from '@matrix/event-store'
+import type { DurableEvent } from '@matrix/protocol'
+
+export type Sessions = ReadonlyMap<string, readonly DurableEvent[]>
+
+/** Every session that is there. A damaged one is known as far as it can be read. */
+export async function readSessions(log: EventStore): Promise<Map<string, DurableEvent[]>> {
+  const sessions = new Map<string, DurableEvent[]>()
+  for (const sessionId of await log.listSessions()) {
+    const events: DurableEvent[] = []
+    sessions.set(sessionId, events)
+    try {
+      for await (const batch of log.read(sessionId)) events.push(...batch.map(({ event }) => event as DurableEvent))
+    } catch {
+      // What follows the damage cannot be read.
+    }
+  }
+  return sessions
+}
+
+/** Sessions that need nothing but a message. */
+export function findParked(sessions: Sessions): Set<string> {
+  const parked = new Set<string>()
+  for (const [sessionId, events] of sessions)
+    if (findResumeState(events) === 'yielding' && findPendingMessages(events).length === 0) parked.add(sessionId)
+  return parked
+}
+
+/** What the index would say of them. */
+export function indexSessions(sessions: Sessions): Pick<DataStore['index'], 'findSession' | 'costs' | 'sessions'> {
+  return {
+    sessions: () => [],
+    findSession(sessionId) {
+      const events = sessions.get(sessionId) ?? []
+      const summary = { sessionId, lastSeq: events.length, lastAt: events.at(-1)?.ts, archive: undefined }
+      return events.length > 0 ? (summary as never) : undefined
+    },
+    costs: () =>
+      [...sessions].flatMap(([session, events]) =>
+        [...sumCosts(events)].map(([task, usd]) => ({ task, session, usd }) as never),
+      ),
+  }
+}
+
+function sumCosts(events: readonly DurableEvent[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const event of events)
+    if (event.type === 'turn_completed') sums.set(event.taskId, (sums.get(event.taskId) ?? 0) + event.costUsd)
+  return sums
+}

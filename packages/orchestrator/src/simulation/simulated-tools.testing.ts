@@ -1,0 +1,77 @@
+import type { AgentTools, ToolHost } from '../tool-host.ts'
+import type { Mortal } from './mortal.testing.ts'
+import type { Outside } from './outside.testing.ts'
+
+export type SimulatedToolsOptions = {
+  outside: Outside
+  now(): number
+  /** Takes in commands that were left running, by the task that started them; called, they end. */
+  background: Map<string, () => void>
+  /** Takes in what ends the wait for an approval. */
+  expiries: Set<AbortController>
+  plant(tools: AgentTools): AgentTools
+}
+
+/** One tool, `bash`, whose commands write files, ask, hang or leave a mark. */
+export function simulateTools(
+  { step }: Mortal,
+  { outside, now, background, expiries, plant }: SimulatedToolsOptions,
+): ToolHost {
+  const open: ToolHost['open'] = async (request) => {
+    const { taskId } = request
+    const tools: AgentTools = {
+      specs: async () => [bashSpec],
+      async call(_name, input, { callId, signal }) {
+        const command = String(input.command)
+        if (command === 'hang')
+          await new Promise((_, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+          )
+        if (command.startsWith('ask')) {
+          const expiry = new AbortController()
+          expiries.add(expiry)
+          const either = AbortSignal.any([signal, expiry.signal])
+          const answer = await request.approve(approvalOf(callId, command, now()), { signal: either })
+          if (answer.decision === 'deny') return { content: [{ type: 'text', text: 'denied' }], isError: true }
+        }
+        const text = await step('bash', () => {
+          const [, path, words] = /^write (\S+) (.*)$/.exec(command) ?? []
+          outside.effects.push({ taskId, callId })
+          if (path && words) outside.worktrees.get(taskId)?.files.set(path, words)
+          return `did: ${command}`
+        })
+        if (signal.aborted) throw signal.reason
+        if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
+        const process = { processId: 'p1', command }
+        request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
+        background.set(taskId, () => request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }))
+        return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
+      },
+      isHeavy: () => true,
+      view: async () => ({}) as never,
+      park: async () => {},
+      close: async () => {},
+    }
+    return plant(tools)
+  }
+  return { open, adopt: async () => {} }
+}
+
+function approvalOf(id: string, command: string, now: number) {
+  return {
+    id,
+    agent: 'solo',
+    uri: 'matrix://tool/mcp/mxd/bash@1',
+    side_effect_class: 'shell' as const,
+    input: { command },
+    inputDigest: `digest of ${command}`,
+    reason: 'It asks.',
+    expiresAt: now + 60_000,
+  }
+}
+
+const bashSpec = {
+  name: 'mcp__mxd__bash',
+  description: 'Runs a command.',
+  inputSchema: { type: 'object', properties: { command: { type: 'string' } } },
+}
