@@ -45,11 +45,11 @@ const mayUse: Record<string, string[]> = {
 
 /**
  * Tests may play against the scripted provider, except of the one package that it needs itself; those of the daemon, against
- * its client; those of the story, with the orchestrator that it is told to.
+ * its client; those of the story, with the loop that lives through its recordings again.
  */
 const testsMayUse = (name: string): string[] => {
   if (name === 'protocol') return []
-  if (name === 'demo') return ['orchestrator']
+  if (name === 'demo') return ['provider-loop']
   return name === 'daemon' ? ['client', 'mock-provider'] : ['mock-provider']
 }
 
