@@ -120,7 +120,7 @@ test('the schema is written over a file only when asked to', async () => {
   expect(await matrix(['schema', '--out', 'other.json'], { cwd })).toMatchObject({ code: 0 })
 })
 
-test('the bash completion completes commands and their options', async () => {
+test('the bash completion completes commands, their options, rules and shells', async () => {
   const { stdout } = await matrix(['completion', 'bash'])
   const complete = (line: string) => {
     const words = line.split(' ')
@@ -133,6 +133,9 @@ test('the bash completion completes commands and their options', async () => {
   expect(complete('matrix task cre')).toBe('create')
   expect(complete('matrix task create --dra')).toBe('--draft')
   expect(complete('matrix daemon st')).toBe('start stop status')
+  expect(complete('matrix tools ap')).toBe('approve')
+  expect(complete('matrix explain MX01')).toBe('MX010 MX011 MX012 MX013 MX014 MX015 MX016 MX017 MX018 MX019')
+  expect(complete('matrix completion ')).toContain('bash zsh fish')
   for (const shell of ['zsh', 'fish']) expect((await matrix(['completion', shell])).stdout).toContain('verify')
   for (const shell of ['cmd', 'constructor', '__proto__'])
     expect(await matrix(['completion', shell])).toMatchObject({

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { MatrixError } from '@matrix/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { madeUpToken } from './manifest/credential.testing.ts'
 import { verifyDocument } from './verify.ts'
 
 const fixtures = new URL('../fixtures/', import.meta.url)
@@ -38,7 +39,7 @@ test('JSON of no known format, and what is not JSON, are findings', async () => 
   }
 })
 
-const token = `ghp_${'a1'.repeat(18)}`
+const token = madeUpToken
 const kinds = {
   matrix: { schema_version: 1, agent: 'matrix://agent/a', allowed_side_effects: [], servers: [] },
   lock: { lock_version: 1 },

@@ -1,3 +1,4 @@
+import { rules } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Command } from 'commander'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -5,10 +6,12 @@ import { print } from '../terminal.ts'
 
 type Word = { word: string; summary: string }
 
-/** A command and what can follow it: commands of its own, options, or both. */
-type Node = Word & { commands: Node[]; options: Word[] }
+/** A command and what can follow it: commands of its own, options, or what its argument can be where that is known. */
+type Node = Word & { commands: Node[]; options: Word[]; values: string[] }
 
 const shells: Record<string, (commands: Node[]) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+const valuesOf: Record<string, readonly string[]> = { explain: Object.keys(rules), completion: Object.keys(shells) }
 
 /** A script made from the commands themselves, so it is never behind them. */
 export function completion(shell: string, program: Command): ExitCode {
@@ -29,13 +32,14 @@ function nodeOf(command: Command): Node {
     summary: command.summary(),
     commands: command.commands.map(nodeOf),
     options: [...options, help],
+    values: [...(valuesOf[command.name()] ?? [])],
   }
 }
 
 /** Every command by the words that lead to it, such as `task create`, and what may stand after them. */
 function pathsOf(commands: readonly Node[]): { path: string; words: Word[] }[] {
-  return commands.flatMap(({ word, commands: below, options }) => [
-    { path: word, words: [...below, ...options] },
+  return commands.flatMap(({ word, commands: below, options, values }) => [
+    { path: word, words: [...below, ...values.map((value) => ({ word: value, summary: '' })), ...options] },
     ...below.map((one) => ({ path: `${word} ${one.word}`, words: one.options })),
   ])
 }
@@ -61,8 +65,9 @@ complete -o filenames -F _matrix matrix mxd`
 function zshScript(commands: Node[]): string {
   const describe = (words: readonly Word[]) => words.map(({ word, summary }) => `'${word}:${quote(summary)}'`).join(' ')
   const flags = (words: readonly Word[]) => words.map(({ word, summary }) => `'${word}[${quote(summary)}]'`).join(' ')
-  const cases = commands.flatMap(({ word, commands: below, options }) => {
-    if (below.length === 0) return [`    ${word}) _arguments ${flags(options)} '*:file:_files' ;;`]
+  const cases = commands.flatMap(({ word, commands: below, options, values }) => {
+    const argument = values.length > 0 ? `'1:value:(${values.join(' ')})'` : "'*:file:_files'"
+    if (below.length === 0) return [`    ${word}) _arguments ${flags(options)} ${argument} ;;`]
     const nested = below.map((one) => `      ${one.word}) _arguments ${flags(one.options)} '*:file:_files' ;;`)
     return [
       `    ${word})`,
@@ -91,13 +96,14 @@ function fishScript(commands: Node[]): string {
   return ['matrix', 'mxd']
     .flatMap((program) => [
       ...commands.map(({ word, summary }) => line(program, '__fish_use_subcommand', `-f -a ${word}`, summary)),
-      ...commands.flatMap(({ word, commands: below, options }) => {
+      ...commands.flatMap(({ word, commands: below, options, values }) => {
         const seen = `__fish_seen_subcommand_from ${word}`
         const names = below.map((one) => one.word).join(' ')
         return [
           ...below.map((one) =>
             line(program, `${seen}; and not __fish_seen_subcommand_from ${names}`, `-f -a ${one.word}`, one.summary),
           ),
+          ...values.map((value) => line(program, seen, `-f -a ${value}`, '')),
           ...(below.length > 0 ? [] : options).map((one) =>
             line(program, seen, `-l ${one.word.slice(2)}`, one.summary),
           ),

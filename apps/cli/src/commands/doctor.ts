@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, readFile } from 'node:fs/promises'
+import { release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkSandbox, findRipgrep, openPackageStore, resolveIdentity } from '@matrix/tool-manager'
@@ -56,9 +57,19 @@ async function checkBox(): Promise<Check> {
 
 /** Nothing to repair: what is limited and what is not has to be known before a machine is trusted with many agents. */
 async function checkLimits(): Promise<Check> {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  // Before, the kernel counted all processes of a user, in whatever box.
+  const counted = major > 5 || (major === 5 && minor >= 14) ? 'for each box' : 'for all boxes together'
   const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => '')
-  const kernel = /\bmemory\b/.test(controllers) ? '' : '; this kernel could not do that through cgroup v2 either'
-  return { name: 'limits', ok: true, found: `memory is limited for each process, not for a box as a whole${kernel}` }
+  const cgroups = /\bmemory\b/.test(controllers)
+    ? 'Matrix uses no cgroups'
+    : 'there is no memory controller of cgroup v2 here'
+  const found = [
+    `processes are limited ${counted}, scratch space for each box`,
+    `memory and the length of a file for each process (${cgroups})`,
+    'the size of a worktree is not limited',
+  ]
+  return { name: 'limits', ok: true, found: found.join('; ') }
 }
 
 async function checkRipgrep(): Promise<Check> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { madeUpToken } from '../manifest/credential.testing.ts'
 import { MAX_DEPTH } from './document.ts'
 import { findCredentials, findHidden } from './text-check.ts'
 
@@ -12,7 +13,7 @@ test('a credential is found at any depth of a value, by the name that is nearest
 
 test('the name of a list says nothing about what stands in it', () => {
   expect(findCredentials({ allowedKeys: ['north-door', 'south-door'] }, [])).toEqual([])
-  expect(findCredentials({ notes: [`ghp_${'a1'.repeat(15)}`] }, [])).toMatchObject([{ path: ['notes', 0] }])
+  expect(findCredentials({ notes: [madeUpToken] }, [])).toMatchObject([{ path: ['notes', 0] }])
 })
 
 test('a value deeper than any document is not followed to its end', () => {

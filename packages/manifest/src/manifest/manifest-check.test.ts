@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseDocument } from '../document/document.ts'
 import { type Mode, placeProblems } from '../document/finding.ts'
+import { madeUpToken } from './credential.testing.ts'
 import type { Manifest } from './manifest.ts'
 import { checkManifest } from './manifest-check.ts'
 
@@ -127,7 +128,7 @@ test('an image is pinned by a digest only when it is the digest of the package',
 })
 
 test('one element that is no text does not hide the credential beside it', () => {
-  const token = `ghp_${'a1'.repeat(15)}`
+  const token = madeUpToken
   const places = (server: object) =>
     checkManifest(manifest({}, server)).problems.flatMap(({ rule, path }) =>
       rule === 'MX008' ? [path.slice(2).join('.')] : [],
@@ -141,7 +142,7 @@ test('one element that is no text does not hide the credential beside it', () =>
 })
 
 test('a credential is found in any text of the document, once, and is never repeated', () => {
-  const token = `ghp_${'a1'.repeat(15)}`
+  const token = madeUpToken
   const places = (value: unknown) => checkManifest(value, () => false).problems.filter(({ rule }) => rule === 'MX008')
 
   for (const value of [

@@ -25,6 +25,8 @@ import { findShippedAgents } from './shipped-agents.ts'
 
 export type NodeOrchestratorOptions = {
   dataDirectory?: string
+  /** Where verified packages are kept; in the data directory when left out. */
+  packagesDirectory?: string
   /** A model that plays a script, used while no key is configured, and the projects that were made for it. */
   mock?: {
     baseUrl: string
@@ -74,7 +76,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     if (!isScripted || !isModel || sandbox.isBoxing || options.unboxedAgreed) return
     throw new MatrixError('SANDBOX_UNAVAILABLE', 'What a model asks for is not run without a box.')
   }
-  const store = openPackageStore(join(dataDirectory, 'packages'))
+  const store = openPackageStore(options.packagesDirectory ?? join(dataDirectory, 'packages'))
+  const closing = new AbortController()
   const pool = openServerPool({
     sandbox,
     store,
@@ -125,7 +128,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         config,
         catalog,
         agreed: openAgreedServers(world, join(directoryOf(project.id), 'servers.lock.json')),
-        pin: createServerPin({ sandbox, store, redactor }),
+        pin: createServerPin({ sandbox, store, redactor, signal: closing.signal }),
         onProblem: (error, about) =>
           log({ level: 'warn', message: error instanceof Error ? error.message : String(error), about }),
       })
@@ -169,6 +172,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     isDemo: (project) => mock?.isDemo(project) ?? false,
     later: (work) => void setTimeout(work, frameMs),
     async close() {
+      closing.abort()
       await pool.close()
       adapters.close()
     },

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { createLock, digestBytes, digestValue, formatLock, type Manifest } from '@matrix/manifest'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openTestOrchestrator, type TestOrchestrator } from '../node-orchestrator.testing.ts'
+import { notesServer } from './notes-server.testing.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -99,7 +100,7 @@ async function lockNotes(stage: string, agents: string): Promise<void> {
   const file = join(stage, 'server.mjs')
   await writeFile(join(stage, 'package.json'), '{}')
   await writeFile(join(stage, 'words.txt'), 'Reads a note.')
-  await writeFile(file, serving)
+  await writeFile(file, notesServer({ wordsFile: 'words.txt' }))
   const own = JSON.parse(await readFile(join(agents, 'default.json'), 'utf8')) as Manifest
   const notes = {
     alias: 'notes',
@@ -107,13 +108,14 @@ async function lockNotes(stage: string, agents: string): Promise<void> {
     command: 'node',
     args: [file],
     version: '1.0.0',
-    package_digest: digestBytes(Buffer.from(serving)),
+    package_digest: digestBytes(await readFile(file)),
     tools: [{ name: 'read_note', side_effect_class: 'read' as const }],
   }
   const manifest: Manifest = { ...own, servers: [notes] }
   const launch = { command: 'node', args: [file] }
   const bytes = { ecosystem: 'file' as const, name: file, version: notes.version, digest: notes.package_digest }
-  const tools = [{ name: 'read_note', description: 'Reads a note.', inputSchema: { type: 'object' } }]
+  const annotations = { readOnlyHint: true, openWorldHint: false }
+  const tools = [{ name: 'read_note', description: 'Reads a note.', inputSchema: { type: 'object' }, annotations }]
   const lock = createLock({
     source: { format: 'matrix', digest: digestValue(manifest) },
     manifest,
@@ -122,21 +124,3 @@ async function lockNotes(stage: string, agents: string): Promise<void> {
   await writeFile(join(agents, 'default.json'), JSON.stringify(manifest))
   await writeFile(join(agents, 'default.lock.json'), formatLock(lock))
 }
-
-const serving = `
-import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
-const words = readFileSync(new URL('words.txt', import.meta.url), 'utf8')
-const answers = {
-  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1' } }),
-  'tools/list': () => ({ tools: [{ name: 'read_note', description: words, inputSchema: { type: 'object' } }] }),
-  'tools/call': () => ({ content: [{ type: 'text', text: 'milk' }] }),
-}
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line)
-  if (id === undefined) return
-  const answer = answers[method]
-  const body = answer ? { result: answer(params) } : { error: { code: -32601, message: 'no such method' } }
-  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...body }) + '\\n')
-})
-`

@@ -1,0 +1,2 @@
+/** What looks like a credential of GitHub, and is none. */
+export const madeUpToken = `ghp_${'a1'.repeat(18)}`
