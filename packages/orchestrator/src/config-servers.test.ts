@@ -20,7 +20,7 @@ test('a server that came with a repository is used after two yeses: one to start
     if (frame.kind === 'attention' && frame.attention.approval) asked.push(frame.attention.approval.uri)
   })
   const waits = { toolCalls: [{ name: 'mcp__mxd__yield' }] }
-  mock.play({ match: 'Wait for the others', turns: [waits] })
+  mock.play({ match: 'Wait for the others', turns: [waits, waits, waits, waits, waits] })
   mock.play({
     match: '# Reader',
     turns: [
