@@ -1,25 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { cp, rm } from 'node:fs/promises'
 import { build } from 'esbuild'
+import { nodeProgram } from '../../tooling/bundle/node-program.mjs'
 
 await rm('dist', { recursive: true, force: true })
-await build({
-  entryPoints: ['src/main.ts'],
-  outdir: 'dist',
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  mainFields: ['module', 'main'],
-  external: ['better-sqlite3', '@vscode/ripgrep'],
-  minify: true,
-  chunkNames: 'chunks/[name]-[hash]',
-  // Bundled CommonJS dependencies still ask for `require`.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module';const require = __createRequire(import.meta.url);",
-  },
-})
+await build(nodeProgram)
 // What is read or run as files of their own: the tools for their box, the manifests and the sample that come with Matrix.
 const run = (script, target) => execFileSync(process.execPath, [script, target], { stdio: 'inherit' })
 run('../../packages/tool-manager/bundle.mjs', 'dist/serve-tools.mjs')

@@ -5,6 +5,7 @@ import { runChild } from './child.mjs'
 import { explainFailure, tailOf } from './failure.mjs'
 import { install, pinnedPnpm } from './install.mjs'
 import { formatCounts, readCounts, readFailures, sumCounts } from './results.mjs'
+import { findRunning, portOf } from './running-daemon.mjs'
 import { isInstalled, writeStamp } from './stamp.mjs'
 import { readPackage, workspaceFolders } from './workspace.mjs'
 
@@ -38,6 +39,14 @@ export async function bootstrap([name = '', ...args]) {
 
 /** @param {string[]} args */
 async function start(args) {
+  const address = await findRunning(portOf(args))
+  if (address) {
+    say(`Matrix runs already at ${address}`)
+    say(
+      'To let another browser in: npx matrix device add. To end it: npx matrix daemon stop, or Ctrl-C where it was started.',
+    )
+    return 0
+  }
   if (!(await prepare())) return 1
   if (!(await build())) return 1
 

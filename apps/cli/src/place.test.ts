@@ -18,6 +18,7 @@ test('a task is found by root, by the start of its id in any case, or by a part 
 test('which task is meant is never guessed', () => {
   expect(() => findTask(tasks, 'parser')).toThrow(/may be .*Write the parser.*Test the parser/)
   expect(() => findTask(tasks, '01K1')).toThrow(/may be/)
+  expect(() => findTask(tasks, '01')).toThrow(/may be/)
   expect(() => findTask(tasks, 'rm -rf')).toThrow('There is no task “rm -rf”.')
   expect(() => findTask(tasks, '')).toThrow('There is no task')
 })

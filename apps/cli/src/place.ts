@@ -94,7 +94,7 @@ function candidates(tasks: readonly TaskView[], name: string): TaskView[] {
 }
 
 function startsLike(id: string, prefix: string): boolean {
-  return prefix.length >= 4 && id.startsWith(prefix.toUpperCase())
+  return prefix !== '' && id.startsWith(prefix.toUpperCase())
 }
 
 function named(text: string): string {

@@ -139,7 +139,10 @@ async function listenOn(app: Awaited<ReturnType<typeof buildApp>>, host: string,
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new MatrixError('PORT_IN_USE', `Port ${port} of ${host} is used by another program.`, { cause: error })
+      throw new MatrixError('PORT_IN_USE', `Port ${port} of ${host} is used by another program.`, {
+        hint: 'Choose another with --port, or for good with matrix config set port; or end what uses it.',
+        cause: error,
+      })
     throw new MatrixError('CONFIG_INVALID', `Cannot listen on port ${port} of ${host} (${code}).`, {
       hint: 'Choose a port above 1023 and an address of this machine.',
       cause: error,

@@ -88,7 +88,7 @@ test('a port that is in use is named', async () => {
 
   expect([await daemon.ended, daemon.errors()]).toEqual([
     3,
-    `error: Port ${port} of 127.0.0.1 is used by another program.\n  Choose another port with matrix config set port, or end what uses it.\n`,
+    `error: Port ${port} of 127.0.0.1 is used by another program.\n  Choose another with --port, or for good with matrix config set port; or end what uses it.\n`,
   ])
   expect(existsSync(join(folder, 'daemon.json'))).toBe(false)
   other.close()

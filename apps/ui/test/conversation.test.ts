@@ -137,6 +137,35 @@ describeInBrowser('looking at one task', () => {
     await page.getByText('1 agent resumed').waitFor()
   })
 
+  test('from any event another task can go on, knowing only what came before it', async () => {
+    const event = await eventOf('A small picture.')
+    await conversation().getByText('A small picture.').hover()
+    await page.getByRole('button', { name: 'Fork from here' }).click()
+    await page.getByRole('heading', { name: 'Clerk (fork)' }).waitFor()
+
+    await conversation().getByText('A small picture.').waitFor()
+    expect(await conversation().getByText('Sleep', { exact: true }).count()).toBe(0)
+    const fork = (await world.client.listTasks({ projectId })).find(({ title }) => title === 'Clerk (fork)')
+    const { events } = await world.client.readEvents({ projectId, taskId: fork?.id ?? '', limit: 1000 })
+    const marker = events.map((one) => one.event).findLast(({ type }) => type === 'fork_marker')
+    expect(marker).toMatchObject({ sourceTaskId: taskId, sourceSeq: event })
+  })
+
+  test('a conversation is taken back to an event, and says which part the agent has forgotten', async () => {
+    const event = await eventOf('A small picture.')
+    await page.goto(`${world.url}/p/${projectId}/t/${taskId}?seq=${event}`)
+    await page.getByRole('button', { name: 'Rewind to here' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /ewind$/ })
+      .click()
+    await page.getByText(`Taken back to event ${event}`).waitFor()
+
+    await conversation().getByText(`The conversation goes on after event ${event}.`).waitFor()
+    await conversation().getByText('Taken back: ').first().waitFor({ state: 'attached' })
+    await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+  })
+
   test('commands are offered as they are typed, and one that does not exist is not sent as words', async () => {
     await page.getByLabel('Message', { exact: true }).fill('/bud')
     await page.getByRole('option', { name: /budget/ }).waitFor()
@@ -190,9 +219,9 @@ describeInBrowser('looking at one task', () => {
   test('a diff is read side by side or in one column, without white space, and since the last look', async () => {
     const changes = page.getByRole('region', { name: 'Changes' })
     await changes.getByText('the wall is red').waitFor()
-    // A look counts after a few seconds.
-    await page.waitForTimeout(3500)
     const red = new URL(page.url()).pathname.split('/').at(-2) ?? ''
+    // A look counts after a few seconds.
+    await page.waitForFunction((id) => localStorage.getItem(`matrix.review.${id}`)?.includes('lastLook'), red)
     await world.client.sendMessage({ projectId, taskId: red, body: { text: 'Another coat' } })
     await expect.poll(() => filesOf(red), { timeout: 40_000 }).toContain('second-coat.txt')
     await page.reload()
@@ -221,6 +250,14 @@ describeInBrowser('looking at one task', () => {
   test('nothing on the way made the console complain', () => {
     expect(tab.complaints.filter((text) => !/status of (401|403|404|409|422)/.test(text))).toEqual([])
   })
+
+  /** The place of something that the agent has said. */
+  async function eventOf(text: string): Promise<number> {
+    const { events } = await world.client.readEvents({ projectId, taskId, before: 100_000, limit: 500 })
+    const found = events.findLast(({ event }) => 'text' in event && event.text === text)
+    if (!found) throw new Error(`Nobody has said: ${text}`)
+    return found.seq
+  }
 
   function conversation() {
     return page.getByRole('log', { name: 'Conversation' })

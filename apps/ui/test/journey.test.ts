@@ -216,6 +216,20 @@ describeInBrowser('a person and their agents', () => {
     await expect.poll(() => childrenOf('Opening hours')).toEqual(['Leaflet'])
   })
 
+  test('a card is moved on the board by mouse and by keyboard, where that means something', async () => {
+    await press('g', 'b')
+    const columnOf = (title: string) => page.getByRole('region', { name: title })
+    const cardOf = (title: string) => page.getByRole('main').getByRole('link', { name: title })
+    await columnOf('Failed').getByText('Opening hours').waitFor()
+    await dragCard(page, cardOf('Opening hours'), columnOf('Planned'))
+    await untilStatus('Opening hours', 'pending')
+    await columnOf('Planned').getByText('Opening hours').waitFor()
+
+    await cardOf('Leaflet').focus()
+    await page.keyboard.press('Alt+ArrowRight')
+    await untilStatus('Leaflet', 'closed')
+  })
+
   test('a setting is changed, and says which layer it comes from now', async () => {
     await page.goto(`${world.url}/settings`)
     await page.getByRole('button', { name: 'Change maxDepth' }).click()
@@ -316,5 +330,17 @@ async function drag(page: Page, from: Place, to: Place): Promise<void> {
   await page.mouse.down()
   await page.mouse.move(start.x + 300, start.y - 10, { steps: 5 })
   await page.mouse.move(end.x + 300, end.y + end.height / 2, { steps: 10 })
+  await page.mouse.up()
+}
+
+async function dragCard(page: Page, from: Place, to: Place): Promise<void> {
+  const start = await from.boundingBox()
+  const end = await to.boundingBox()
+  if (!start || !end) throw new Error('The card or its column is not in sight.')
+  await page.mouse.move(start.x + start.width / 2, start.y + start.height / 2)
+  await page.mouse.down()
+  await page.mouse.move(start.x + start.width / 2 + 20, start.y + start.height / 2, { steps: 5 })
+  await page.mouse.move(end.x + end.width / 2, end.y + 60, { steps: 10 })
+  await page.getByText('Drop to plan it again').waitFor()
   await page.mouse.up()
 }

@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { desktop, enterByAddress, openBrowser, openTab, phone } from './browser-tab.ts'
+import { enterByAddress, openBrowser, openTab, phone } from './browser-tab.ts'
 import { openStage } from './stage.ts'
 import { views } from './views.ts'
+import { openDemoWorld } from './world.ts'
 
 /** Takes a picture of every main view as it really is, for the documentation. */
 const folder = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
@@ -15,6 +16,8 @@ try {
   const { page } = tab
   await enterByAddress(tab, stage)
   const take = async (name: string) => {
+    await page.evaluate(() => document.fonts.ready)
+    // What fades in or is coloured a moment later belongs into the picture.
     await page.waitForTimeout(600)
     await page.screenshot({ path: `${folder}/${name}.png` })
     console.log(`docs/screenshots/${name}.png`)
@@ -49,12 +52,20 @@ try {
     await take(`${name}-phone`)
   }
 
-  await page.setViewportSize(desktop)
-  await page.context().clearCookies()
   const stranger = await openTab(browser)
   await stranger.page.goto(stage.url)
   await stranger.page.getByRole('heading', { name: 'Add this browser' }).waitFor()
   await stranger.page.screenshot({ path: `${folder}/sign-in.png` })
+
+  const demo = await openDemoWorld()
+  try {
+    const newcomer = await openTab(browser)
+    await enterByAddress(newcomer, demo)
+    await newcomer.page.getByRole('button', { name: '€' }).waitFor({ timeout: 60_000 })
+    await newcomer.page.screenshot({ path: `${folder}/first-visit.png` })
+  } finally {
+    await demo.close()
+  }
 } finally {
   await browser.close()
   await stage.close()

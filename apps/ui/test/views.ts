@@ -39,6 +39,11 @@ export const views: View[] = [
     ready: (page) => page.getByText('read_file').first().waitFor(),
   },
   {
+    name: 'drift',
+    path: ofTask('Shopping list', '/tools?server=notes'),
+    ready: (page) => page.getByRole('list', { name: 'What is different about notes' }).waitFor(),
+  },
+  {
     name: 'conflicts',
     path: inProject('/conflicts'),
     ready: (page) => page.getByText('src/price.js').first().waitFor(),

@@ -32,15 +32,24 @@ export type World = {
   close(): Promise<void>
 }
 
-type WorldOptions = { playbook?: Playbook; files?: Record<string, string>; config?: Record<string, unknown> }
+/** A server of the agent's own beside the built-in one. Its tools only read, and nobody is asked about them. */
+export type OwnServer = { alias: string; files: Record<string, string> & { 'server.mjs': string }; tools: string[] }
 
-export async function openWorld({ playbook, files = {}, config = {} }: WorldOptions = {}): Promise<World> {
+type WorldOptions = {
+  playbook?: Playbook
+  files?: Record<string, string>
+  config?: Record<string, unknown>
+  servers?: OwnServer[]
+}
+
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const { playbook, files = {}, config = {}, servers = [] } = options
   const home = await realpath(await mkdtemp(join(tmpdir(), 'matrix-ui-')))
   await chmod(home, 0o755)
   const dataDirectory = join(home, '.mxd')
   const repository = join(home, 'shop')
   const mock = await openMockProvider(playbook ? { playbook, forgetful: true } : {})
-  await prepareData(dataDirectory, { ...providerOf(mock), ...config })
+  await prepareData(dataDirectory, { ...providerOf(mock), ...config }, servers)
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, encoding: 'utf8', env: envOf(home) })
   await prepareRepository(repository, files, git)
 
@@ -102,26 +111,54 @@ function providerOf(mock: MockProvider): Record<string, unknown> {
 }
 
 /** The shipped agent without the servers that would have to be fetched, and with the built-in one as it was built just now. */
-async function prepareData(dataDirectory: string, config: Record<string, unknown>): Promise<void> {
+async function prepareData(
+  dataDirectory: string,
+  config: Record<string, unknown>,
+  servers: OwnServer[],
+): Promise<void> {
   await mkdir(join(dataDirectory, 'agents'), { recursive: true })
   const agent = JSON.parse(await readFile(join(workspace, 'agents/default.json'), 'utf8'))
-  const builtIn = createHash('sha256').update(await readFile(join(workspace, 'apps/daemon/dist/serve-tools.mjs')))
+  const builtIn = await readFile(join(workspace, 'apps/daemon/dist/serve-tools.mjs'))
   const own = agent.servers.find(({ alias }: { alias: string }) => alias === 'mxd')
-  agent.servers = [{ ...own, package_digest: `sha256:${builtIn.digest('hex')}` }]
+  const others = await Promise.all(servers.map((server) => writeServer(join(dataDirectory, '..'), server)))
+  agent.servers = [{ ...own, package_digest: digestOf(builtIn) }, ...others]
   const file = join(dataDirectory, 'agents/default.json')
   await writeFile(file, JSON.stringify(agent))
-  await lockAgent(file)
+  await lockAgent(
+    file,
+    servers.map(({ alias }) => `@${alias}/*`),
+  )
   await writeFile(join(dataDirectory, 'config.json'), JSON.stringify(config, null, 2))
 }
 
+async function writeServer(home: string, { alias, files, tools }: OwnServer): Promise<unknown> {
+  const folder = join(home, alias)
+  await mkdir(folder)
+  for (const [name, text] of Object.entries({ 'package.json': '{}', ...files }))
+    await writeFile(join(folder, name), text)
+  return {
+    alias,
+    transport: 'stdio',
+    command: 'node',
+    args: [join(folder, 'server.mjs')],
+    version: '1.0.0',
+    package_digest: digestOf(Buffer.from(files['server.mjs'])),
+    tools: tools.map((name) => ({ name, side_effect_class: 'read' })),
+  }
+}
+
+function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+}
+
 /** Locks the agent as a person would, and has every command but the tests be asked about. */
-async function lockAgent(file: string): Promise<void> {
+async function lockAgent(file: string, alsoAllowed: string[]): Promise<void> {
   const lockFile = file.replace('.json', '.lock.json')
   execFileSync(process.execPath, [cliProgram, 'lock', file, '--yes', '--out', lockFile], { stdio: 'ignore' })
   const lock = JSON.parse(await readFile(lockFile, 'utf8'))
   lock.policy = {
     tools: ['*'],
-    allowedTools: ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search'],
+    allowedTools: ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search', ...alsoAllowed],
     toolsSettings: { bash: { allowedCommands: ['node --test', 'node watch.js'] } },
     resources: [],
     hooks: {},

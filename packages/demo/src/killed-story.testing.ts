@@ -56,11 +56,15 @@ export type Stage = {
 }
 
 /** A fresh machine: a repository, an empty data directory, and a model that knows its words. */
-export async function openStage(playbook: Playbook, goal: string): Promise<Stage> {
+export async function openStage(
+  playbook: Playbook,
+  goal: string,
+  { forgetful = true }: { forgetful?: boolean } = {},
+): Promise<Stage> {
   const dataDirectory = await realpath(await mkdtemp(join(tmpdir(), 'matrix-killed-')))
   const repository = await createSample(join(dataDirectory, 'demo'))
   appendFileSync(join(repository, '.git/info/exclude'), `${effectsFile}\n`)
-  const mock = await openMockProvider({ playbook, forgetful: true })
+  const mock = await openMockProvider({ playbook, forgetful })
   return {
     dataDirectory,
     repository,
@@ -119,23 +123,21 @@ export function processesIn(dataDirectory: string): string[] {
 export type Outcome = {
   tasks: string[]
   /** The files of the root's branch, as git names them. */
-  files: string
+  files: string[]
   messages: string[]
   violations: string[]
   events: number
 }
 
 export function readOutcome({ dataDirectory, repository }: Stage): Outcome {
-  const [projectId = ''] = readdirSync(join(dataDirectory, 'projects'))
-  const folder = join(dataDirectory, 'projects', projectId)
-  const tasks = readTree(folder)
+  const sessions = readSessions(dataDirectory)
+  const tasks = sessions.map(({ task }) => task)
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
-  const sessions = tasks.map((task) => ({ task, events: readSession(folder, task.id) }))
   const root = tasks.find(({ parentId }) => parentId === null)
   const git = (...args: string[]) => execFileSync('git', ['-C', repository, ...args], { encoding: 'utf8' }).trim()
   return {
     tasks: tasks.map(({ title, status, parentId }) => `${titles.get(parentId ?? '') ?? ''}/${title}: ${status}`).sort(),
-    files: git('rev-parse', `${root?.branch}^{tree}`),
+    files: git('ls-tree', '-r', `${root?.branch}`).split('\n'),
     messages: sessions.flatMap(({ task, events }) => events.flatMap((event) => describe(task, event, titles))).sort(),
     violations: sessions.flatMap(({ task, events }) => [
       ...findMessageFaults(task, events),
@@ -144,6 +146,13 @@ export function readOutcome({ dataDirectory, repository }: Stage): Outcome {
     ]),
     events: sessions.reduce((sum, { events }) => sum + events.length, 0),
   }
+}
+
+/** What every agent of the story went through. */
+export function readSessions(dataDirectory: string): { task: TaskNode; events: DurableEvent[] }[] {
+  const [projectId = ''] = readdirSync(join(dataDirectory, 'projects'))
+  const folder = join(dataDirectory, 'projects', projectId)
+  return readTree(folder).map((task) => ({ task, events: readSession(folder, task.id) }))
 }
 
 function readTree(folder: string): TaskNode[] {

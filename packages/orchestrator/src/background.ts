@@ -61,7 +61,7 @@ function findStartedProcesses(events: DurableEvent[]): { callId: string; process
   return found
 }
 
-/** The name that the shell gave to a command it left running. */
-export function readProcessId([first]: readonly ToolContent[]): string | undefined {
+/** The name that the shell gave to a command it left running, as far as a session tells. */
+function readProcessId([first]: readonly ToolContent[]): string | undefined {
   return first?.type === 'text' ? /^Started in the background as (\S+)\.$/.exec(first.text)?.[1] : undefined
 }

@@ -133,6 +133,22 @@ test('a disk that is full acknowledges nothing, and everything goes on when ther
   expect(JSON.stringify(await office.events())).not.toContain('Second')
 })
 
+test('a turn writes about as much to the disk as was said in it', async () => {
+  const office = await openOffice({ shop: waits })
+  await office.say('First')
+  await office.settle()
+  const { disk } = office.machine
+  const size = () => disk.names().reduce((sum, name) => sum + (disk.readNow(name)?.byteLength ?? 0), 0)
+  const before = size()
+  for (let turn = 0; turn < 10; turn += 1) {
+    await office.say('x'.repeat(200))
+    await office.settle()
+  }
+
+  expect(office.machine.modelCalls()).toBe(11)
+  expect((size() - before) / 10).toBeLessThan(2_000)
+})
+
 async function consumed(office: { events(): Promise<{ type: string }[]> }): Promise<string[]> {
   return (await office.events()).flatMap((event) =>
     event.type === 'messages_consumed' ? (event as unknown as { messageIds: string[] }).messageIds : [],

@@ -31,8 +31,9 @@ export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Laun
     }
     // Whoever sent a message has stored it; the loop says it again when it came too late for the events it was given.
     if (event.type === 'message' && (await ctx.log.hasMessage(agent.taskId, event.message.id))) continue
+    const isPart = isHeldBack(agent, event, held)
     held.push(event)
-    if (isHeldBack(agent, event)) continue
+    if (isPart) continue
     // Asking for the next event means that this one is stored.
     const stored = held.splice(0)
     await ctx.log.append(agent.taskId, stored)
@@ -120,8 +121,10 @@ function limited({ adapter, model }: Route, limiter: Limiter): Route {
  * Whether an event waits for others that are stored together with it or not at all: the parts of a turn, a compaction's marker
  * and the conversation's new beginning, and the last words of an agent that ends itself.
  */
-function isHeldBack(agent: Agent, event: DurableEvent): boolean {
+function isHeldBack(agent: Agent, event: DurableEvent, held: DurableEvent[]): boolean {
   if (agent.endingCall !== undefined) return true
+  // Between a marker and the new beginning stands the configuration, which is a fact of its own anywhere else.
+  if (event.type === 'session_config') return held.some(({ type }) => type === 'compact_marker')
   return event.type === 'assistant_text' || event.type === 'tool_call' || event.type === 'compact_marker'
 }
 

@@ -29,6 +29,11 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
   await noticeProblem(ctx, taskId, problem, ts)
 }
 
+/** Messages of one clause have no full stop; with something behind them they need one. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
+}
+
 /** Makes a problem known to the person and to the task above. */
 export async function noticeProblem(ctx: ProjectContext, taskId: string, problem: Problem, ts: string): Promise<void> {
   const task = ctx.tree.find(taskId)
@@ -48,7 +53,7 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
 /** Puts a problem before a person. */
 export function showProblem(ctx: ProjectContext, { id, title }: TaskNode, problem: Problem, since: string): void {
   const kind = problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure'
-  const text = `${problem.message} ${problem.hint}`
+  const text = `${sentence(problem.message)} ${problem.hint}`
   ctx.attention.add({ id: `${kind}:${id}`, kind, projectId: ctx.id, taskId: id, taskTitle: title, text, since })
   ctx.touch(id)
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
 import { type NodeOrchestratorOptions, openNodeOrchestrator } from './adapters/node-orchestrator.ts'
-import type { Orchestrator } from './operations.ts'
+import type { Orchestrator, Resumed } from './operations.ts'
 
 export type TestOrchestrator = {
   orchestrator: Orchestrator
@@ -12,7 +12,10 @@ export type TestOrchestrator = {
   dataDirectory: string
   projectId: string
   rootId: string
+  repository: string
   send(text: string): Promise<void>
+  /** Ends it in order, lets something happen, and opens it again. */
+  reopen(meanwhile: () => Promise<void>): Promise<{ orchestrator: Orchestrator; resumed: Resumed }>
   close(): Promise<void>
 }
 
@@ -28,11 +31,10 @@ export async function openTestOrchestrator(
   await makeRepository(repository)
   await makeData(dataDirectory, settings)
   const mock = await openMockProvider({ stateless: true } as never)
-  const orchestrator = await openNodeOrchestrator({
-    dataDirectory,
-    mock: { baseUrl: mock.url, isDemo: () => false },
-    ...options,
-  })
+  const open = () =>
+    openNodeOrchestrator({ dataDirectory, mock: { baseUrl: mock.url, isDemo: () => false }, ...options })
+  const orchestrator = await open()
+  let current = orchestrator
   await orchestrator.resume()
   const project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository } })
   allowEverything(orchestrator, project.id)
@@ -43,9 +45,18 @@ export async function openTestOrchestrator(
     dataDirectory,
     projectId: project.id,
     rootId: params.taskId,
+    repository,
+    async reopen(meanwhile) {
+      await current.close()
+      await meanwhile()
+      current = await open()
+      const resumed = await current.resume()
+      allowEverything(current, project.id)
+      return { orchestrator: current, resumed }
+    },
     send: async (text) => void (await orchestrator.sendMessage({ params, query: {}, body: { text } })),
     async close() {
-      await orchestrator.close()
+      await current.close()
       await mock.close()
       await rm(home, { recursive: true, force: true })
     },

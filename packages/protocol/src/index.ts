@@ -1,3 +1,4 @@
+export { DRAFT_PREFIX } from './draft-file.ts'
 export { type ErrorCode, errors, MatrixError } from './error.ts'
 export {
   DurableEvent,

@@ -10,6 +10,8 @@ export type HttpFetch = {
   close(): void
 }
 
+type Place = { host: string; request: typeof http.request; options: http.RequestOptions }
+
 /**
  * A fetch over node:http with connections that stay open. The global one spends more on a request than everything
  * else in a turn together.
@@ -20,25 +22,27 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
     'https:': new https.Agent({ keepAlive: true, scheduling: 'lifo' }),
   }
 
-  // Every agent asks at the same few places.
-  const places = new Map<string, ReturnType<typeof openPlace>>()
-  function openPlace(url: URL) {
+  // Agents ask at the same few places again and again.
+  const places = new Map<string, Place>()
+  function openPlace(address: string): Place {
+    const url = new URL(address)
     const secure = url.protocol === 'https:'
-    const agent = agents[secure ? 'https:' : 'http:']
-    return { host: url.host, connect: secure ? https : http, options: { ...urlToHttpOptions(url), agent } }
+    const options = { ...urlToHttpOptions(url), agent: agents[secure ? 'https:' : 'http:'] }
+    const place = { host: url.host, request: secure ? https.request : http.request, options }
+    places.set(address, place)
+    return place
   }
 
   function send(url: string, init: RequestInit): Promise<Response> {
-    const { host, connect, options } = places.get(url) ?? openPlace(new URL(url))
-    places.set(url, { host, connect, options })
+    const place = places.get(url) ?? openPlace(url)
     const body = toChunks(init.body)
     const length = body.reduce((sum, chunk) => sum + chunk.length, 0)
     const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers)
     return new Promise((resolve, reject) => {
-      const request = connect.request({
-        ...options,
+      const request = place.request({
+        ...place.options,
         method: init.method ?? 'GET',
-        headers: [...headers, ['host', host], ['content-length', `${length}`]].flat(),
+        headers: [...headers, ['host', place.host], ['content-length', `${length}`]].flat(),
         timeout: idleTimeoutMs,
       })
       let reason: Error | undefined
@@ -50,9 +54,9 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
       const abort = () => end(new DOMException('This operation was aborted', 'AbortError'))
       const release = () => init.signal?.removeEventListener('abort', abort)
       init.signal?.addEventListener('abort', abort)
-      request.once('close', release)
-      request.once('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
-      request.once('response', (message) => {
+      request.on('close', release)
+      request.on('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
+      request.on('response', (message) => {
         const response = toResponse(message, url)
         void ownIteration().then(() => resolve(response))
       })
@@ -129,9 +133,9 @@ function bodyOf(message: http.IncomingMessage): AsyncIterableIterator<Buffer> {
     wake()
   }
   message.on('readable', () => wake())
-  message.once('end', () => finish())
-  message.once('error', finish)
-  message.once('close', () =>
+  message.on('end', () => finish())
+  message.on('error', finish)
+  message.on('close', () =>
     finish(message.complete ? undefined : new Error('The connection ended in the middle of the answer')),
   )
 

@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events'
-import { type Fault, openMockProvider } from '@matrix/mock-provider'
 import {
   type DurableEvent,
   type Event,
@@ -9,12 +8,12 @@ import {
   queueMessage,
 } from '@matrix/protocol'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createScriptedAdapter, type ScriptedAnswer } from '../test/scripted-adapter.ts'
-import { createAdapter, type Dialect, dialects, done, echo, echoes, models, stillPorts } from '../test/story.ts'
+import { type Dialect, dialects, echo, stillPorts } from '../test/story.ts'
 import { checkpointSections } from './compaction.ts'
 import { createMessageQueue } from './message-queue.ts'
-import type { ProviderAdapter, ToolUse } from './provider-adapter.ts'
+import type { ToolUse } from './provider-adapter.ts'
 import { runProviderLoop } from './provider-loop.ts'
 import type { AgentResult } from './run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from './tools.ts'
@@ -172,115 +171,15 @@ function activeIn(disk: DurableEvent[]): DurableEvent[] {
   return disk.slice(disk.findLastIndex((event) => event.type === 'compact_marker') + 1)
 }
 
-function request(tools: ToolDefinition[], signal: AbortSignal, events: DurableEvent[], model = 'm') {
+function request(tools: ToolDefinition[], signal: AbortSignal, events: DurableEvent[]) {
   return {
     taskId: 't1',
-    model,
+    model: 'm',
     systemPrompt: 'You are an agent.',
     tools: [...createLoopTools(), ...tools],
     signal,
     events,
     ports: stillPorts(),
     retry: { attempts: 20 },
-  }
-}
-
-describe('stopped at any moment, with any fault', () => {
-  const unhandled: unknown[] = []
-  const note = (reason: unknown) => unhandled.push(reason)
-  beforeAll(() => {
-    process.on('unhandledRejection', note)
-  })
-  afterAll(() => {
-    process.off('unhandledRejection', note)
-  })
-  const faults: (Fault | undefined)[] = [
-    undefined,
-    { kind: 'status', status: 429, retryAfter: '1' },
-    { kind: 'cut', afterEvents: 5 },
-    { kind: 'truncate', afterEvents: 5 },
-    { kind: 'error_event', afterEvents: 4 },
-    { kind: 'garbage' },
-    { kind: 'disconnect' },
-  ]
-  const cases = dialects.flatMap((dialect) =>
-    faults
-      .filter((fault) => dialect === 'anthropic' || process.env.MATRIX_PROPERTY_RUNS || fault?.kind === 'cut')
-      .map((fault) => [dialect, fault?.kind ?? 'no fault', fault] as const),
-  )
-
-  test.each(cases)(
-    'through %s with %s, an agent ends at once, goes on later, and leaves nothing behind',
-    async (dialect, _, fault) => {
-      const faults = fault ? { faults: [fault] } : {}
-      for (let stopAt = 0, more = true; more; stopAt += 1) {
-        const mock = await openMockProvider({
-          turns: [
-            { text: 'Let me see about that.', chunkSize: 8, ...faults, ...echoes('one', 'two') },
-            { ...faults, ...done },
-            done,
-          ],
-        })
-        const adapter = createAdapter(dialect, mock)
-        const disk: DurableEvent[] = []
-        const first = await stopAfter(stopAt, adapter, dialect, disk)
-        more = first.exitReason === 'interrupted'
-        const second = more ? await stopAfter(Number.POSITIVE_INFINITY, adapter, dialect, disk) : first
-
-        expect(second.exitReason).toBe('done_passed')
-        const calls = disk.flatMap((event) => (event.type === 'tool_call' ? [event.callId] : []))
-        const results = disk.flatMap((event) => (event.type === 'tool_result' ? [event.callId] : []))
-        expect(new Set(calls).size).toBe(calls.length)
-        expect(results.toSorted()).toEqual(calls.toSorted())
-        expect(mock.problems).toEqual([])
-        adapter.close()
-        await mock.close()
-      }
-      expect(unhandled).toEqual([])
-    },
-    60_000,
-  )
-
-  test('a request that is never answered ends with the agent', async () => {
-    const mock = await openMockProvider({ turns: [{ faults: [{ kind: 'silence' }], text: 'never' }] })
-    const adapter = createAdapter('anthropic', mock)
-    const controller = new AbortController()
-    const queue = createMessageQueue([queueMessage.user({ id: 'm1', text: 'Go' })])
-    const loop = runProviderLoop(adapter, request([], controller.signal, [], models.anthropic), 's1', queue)
-    setTimeout(() => controller.abort(), 50)
-    let step = await loop.next()
-    while (!step.done) step = await loop.next()
-    adapter.close()
-    await mock.close()
-
-    expect(step.value).toMatchObject({ exitReason: 'interrupted', output: 'The agent was stopped.' })
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
-  })
-})
-
-async function stopAfter(
-  events: number,
-  adapter: ProviderAdapter,
-  dialect: Dialect,
-  disk: DurableEvent[],
-): Promise<AgentResult> {
-  const controller = new AbortController()
-  const first = queueMessage.user({ id: 'm1', text: 'Go' })
-  if (disk.length === 0) disk.push({ type: 'message', taskId: 't1', ts: '2026-01-01T00:00:00.000Z', message: first })
-  const queue = createMessageQueue(pendingIn(disk))
-  const slow: ToolDefinition = {
-    ...echo,
-    handler: ({ text }) => new Promise((resolve) => setImmediate(() => resolve(textResult(String(text))))),
-  }
-  const loop = runProviderLoop(adapter, request([slow], controller.signal, disk.slice(), models[dialect]), 's1', queue)
-  let count = 0
-  for (let step = await loop.next(); ; step = await loop.next()) {
-    if (step.done) {
-      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
-      return step.value
-    }
-    if (isPersistedByEmitEvent(step.value)) disk.push(step.value)
-    if (step.value.type === 'agent_idle') queue.enqueue(queueMessage.user({ id: `wake${disk.length}`, text: 'Go on' }))
-    if (count++ === events) controller.abort()
   }
 }

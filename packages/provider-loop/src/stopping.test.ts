@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { openMockProvider } from '@matrix/mock-provider'
+import { type MockProvider, openMockProvider, type Turn } from '@matrix/mock-provider'
 import { type DurableEvent, isPersistedByEmitEvent, loopTools, type QueueMessage, queueMessage } from '@matrix/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createScriptedAdapter, type ScriptedAnswer } from '../test/scripted-adapter.ts'
@@ -12,6 +12,7 @@ import { runProviderLoop } from './provider-loop.ts'
 import type { AgentResult } from './run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from './tools.ts'
 
+const thorough = process.env.MATRIX_PROPERTY_RUNS !== undefined
 const unhandled: unknown[] = []
 const note = (reason: unknown) => unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', note))
@@ -36,21 +37,46 @@ test('stopped at every await there is, an agent ends, loses nothing, repeats not
   expect(unhandled).toEqual([])
 }, 300_000)
 
-test.each(dialects)(
-  'stopped at any tick of the event loop while it talks over %s, an agent ends at once and goes on later',
-  async (dialect) => {
+const faults: [what: string, Partial<Turn>][] = [
+  ['nothing wrong', {}],
+  ['429', { faults: [{ kind: 'status', status: 429, retryAfter: '1' }] }],
+  ['500', { faults: [{ kind: 'status', status: 500 }] }],
+  ['529', { faults: [{ kind: 'status', status: 529 }] }],
+  ['a cut stream', { faults: [{ kind: 'cut', afterEvents: 4 }] }],
+  ['a stream that ends too early', { faults: [{ kind: 'truncate', afterEvents: 4 }] }],
+  ['an error in the stream', { faults: [{ kind: 'error_event', afterEvents: 4 }] }],
+  ['garbage', { faults: [{ kind: 'garbage' }] }],
+  ['no connection', { faults: [{ kind: 'disconnect' }] }],
+  ['slow bytes', { chunkSize: 8, chunkDelayMs: 1 }],
+  ['no answer at all', { faults: [{ kind: 'silence' }] }],
+]
+// Without thoroughness, the fault that leaves most behind.
+const cases = dialects.flatMap((dialect) =>
+  faults
+    .filter(([what]) => thorough || what === 'a cut stream')
+    .map(([what, fault]) => [dialect, what, fault] as const),
+)
+
+test.each(cases)(
+  'stopped at any tick while it talks over %s, with %s in every turn, an agent ends at once and goes on later',
+  async (dialect, _, fault) => {
     for (let ticks = 0, more = true; more; ticks += 1) {
       const mock = await openMockProvider({
-        turns: [{ text: 'Let me see.', faults: [{ kind: 'cut', afterEvents: 4 }], ...echoes('one') }, finish, finish],
+        turns: [{ text: 'Let me see.', ...fault, ...echoes('one') }, { ...fault, ...finish }, finish],
       })
       const adapter = createAdapter(dialect, mock)
       const disk: DurableEvent[] = []
       const executed: string[] = []
-      const first = await live(adapter, models[dialect], disk, executed, (stop) => void afterTicks(ticks, stop))
-      more = first.exitReason === 'interrupted' && ticks < 300
-      const last = first.exitReason === 'interrupted' ? await live(adapter, models[dialect], disk, executed) : first
+      const run = (begin: (stop: () => void) => void) => live(adapter, models[dialect], disk, executed, begin)
+      let result = await run((stop) => void afterTicks(ticks, stop, fault.chunkDelayMs))
+      more = result.exitReason === 'interrupted' && ticks < mostTicks
+      for (let lives = 1; result.exitReason === 'interrupted' && lives < 4; lives += 1) {
+        const over = new AbortController()
+        result = await run((stop) => void (isSilent(fault) && stopUnanswered(mock, stop, over.signal)))
+        over.abort()
+      }
 
-      expect(last.exitReason, `stopped after ${ticks} ticks`).toBe('done_passed')
+      expect(result.exitReason, `stopped after ${ticks} ticks`).toBe('done_passed')
       expect(mock.problems).toEqual([])
       check(disk, executed)
       adapter.close()
@@ -60,6 +86,20 @@ test.each(dialects)(
   },
   300_000,
 )
+
+const mostTicks = 300
+
+function isSilent({ faults }: Partial<Turn>): boolean {
+  return faults?.[0]?.kind === 'silence'
+}
+
+/** The first request of each turn is not answered, the second is. */
+async function stopUnanswered({ requests }: MockProvider, stop: () => void, over: AbortSignal): Promise<void> {
+  const before = requests.length
+  while (!over.aborted && (requests.length === before || requests.length % 2 === 0))
+    await new Promise((resolve) => setImmediate(resolve))
+  stop()
+}
 
 /** A little of everything that waits: retry, tools at once, a summary, silence, and the end. */
 function createStory(): (request: string) => ScriptedAnswer {
@@ -158,7 +198,9 @@ async function afterTurnsOfQueue(count: number, stop: () => void): Promise<void>
   stop()
 }
 
-async function afterTicks(count: number, stop: () => void): Promise<void> {
-  for (let tick = 0; tick < count; tick += 1) await new Promise((resolve) => setImmediate(resolve))
+/** Ticks of the event loop, or of the clock for what goes on by the clock. */
+async function afterTicks(count: number, stop: () => void, ms?: number): Promise<void> {
+  for (let tick = 0; tick < count; tick += 1)
+    await new Promise((resolve) => (ms === undefined ? setImmediate(resolve) : setTimeout(resolve, ms)))
   stop()
 }

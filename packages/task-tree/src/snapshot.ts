@@ -1,6 +1,6 @@
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MatrixError, printableLine, TaskId } from '@matrix/protocol'
+import { DRAFT_PREFIX, MatrixError, printableLine, TaskId } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkTaskId } from './branch-name.ts'
 import type { Disk } from './disk.ts'
@@ -197,7 +197,11 @@ async function listChanged(repository: Repository, source: FilesSource): Promise
 }
 
 async function listOthers(repository: Repository, source: FilesSource): Promise<Buffer[]> {
-  const rules = [...repository.excludes.map((file) => `--exclude-from=${file}`), '--exclude-per-directory=.gitignore']
+  const rules = [
+    `--exclude=${DRAFT_PREFIX}*`,
+    ...repository.excludes.map((file) => `--exclude-from=${file}`),
+    '--exclude-per-directory=.gitignore',
+  ]
   return splitAtNul((await onFiles(repository, source, ['ls-files', '--others', '-z', ...rules])).stdout)
 }
 

@@ -36,6 +36,15 @@ test('what is new or changed and not ignored is committed on the branch of the t
   expect(await worktrees.commit({ taskId: task.taskId, message: 'again' })).toEqual({ commit: undefined, files: [] })
 })
 
+test('what a killed tool left half written is no part of the work', async () => {
+  await write('.matrix-draft-0123456789abcdef', 'half of a fi')
+  await write('new.md', 'whole')
+
+  expect(await worktrees.uncommitted(task.taskId)).toEqual(['new.md'])
+  expect((await worktrees.commit({ taskId: task.taskId, message: 'docs: new' })).files).toEqual(['new.md'])
+  expect(await worktrees.uncommitted(task.taskId)).toEqual([])
+})
+
 test('what the base has gained is merged into the branch and its files', async () => {
   await write('mine.txt', 'mine\n')
   await worktrees.commit({ taskId: task.taskId, message: 'mine' })

@@ -311,6 +311,26 @@ test('settings for all projects can be read and set before there is a daemon', a
   expect(await matrix(['config', 'set', 'model', 'm', '--layer', 'local'], { env })).toMatchObject({ code: 2 })
 })
 
+test('keys are shown and taken out before there is a daemon, and one that is not there is not taken out', async () => {
+  const env = { MXD_DATA_DIR: folderWith() }
+
+  expect(await matrix(['auth', 'status'], { env })).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('No key is set'),
+  })
+  await matrix(['auth', 'set', 'anthropic'], { env, input: 'sk-ant-1234567890\n' })
+  expect(await matrix(['auth', 'status'], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/Agents speak with(?:.*\n)*.*anthropicApiKey {2}\(set, not shown\)/),
+  })
+  expect(await matrix(['auth', 'remove', 'openai'], { env })).toMatchObject({
+    code: 2,
+    stderr: 'error: There is no key kept as openai.\n  There is anthropic.\n',
+  })
+  expect(await matrix(['auth', 'remove', 'anthropic'], { env })).toMatchObject({ code: 0 })
+  expect((await matrix(['auth', 'status'], { env })).code).toBe(1)
+})
+
 test('a setting that is wrong is named with file and line', async () => {
   const problems: ConfigView['problems'] = [
     {

@@ -1,6 +1,6 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { plural } from '@matrix/protocol/display'
-import type { ConfigEntry } from '@matrix/protocol/http'
+import type { ConfigEntry, ConfigView } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, type PlaceOptions } from '../place.ts'
 import { askSecret } from '../prompt.ts'
@@ -11,23 +11,38 @@ type Options = PlaceOptions & { json?: boolean }
 
 /** Which model agents speak with, with whose key, and who may sign in. */
 export async function authStatus(options: Options): Promise<ExitCode> {
-  const client = await connect()
-  const [{ provider }, { view }, devices] = await Promise.all([
-    client.getStatus(),
-    openSettings(options),
-    client.listDevices(),
-  ])
+  const { view } = await openSettings(options)
   const credentials = view.entries.filter(({ key }) => key.startsWith('authGroups.'))
-  if (options.json) printJson({ provider, credentials, devices: devices.length })
+  const { provider, devices } = (await askDaemon()) ?? { provider: readProvider(view), devices: null }
+  if (options.json) printJson({ provider, credentials, devices })
   else
     print(
       [
         ...tellProvider(provider),
         ...credentials.map(tellCredential),
-        `${plural(devices.length, 'device')} may sign in to the web UI (matrix device list).`,
+        devices === null
+          ? 'The daemon is not running; only it knows which devices may sign in.'
+          : `${plural(devices, 'device')} may sign in to the web UI (matrix device list).`,
       ].join('\n'),
     )
   return provider.kind === 'missing' ? exitCode.findings : exitCode.ok
+}
+
+async function askDaemon(): Promise<{ provider: Provider; devices: number } | undefined> {
+  try {
+    const client = await connect()
+    const [{ provider }, devices] = await Promise.all([client.getStatus(), client.listDevices()])
+    return { provider, devices: devices.length }
+  } catch (error) {
+    if (error instanceof MatrixError && error.code === 'DAEMON_UNREACHABLE') return undefined
+    throw error
+  }
+}
+
+function readProvider({ entries }: ConfigView): Provider {
+  if (!entries.some(({ key }) => key.startsWith('authGroups.'))) return { kind: 'missing', model: null }
+  const model = entries.find(({ key }) => key === 'model')?.value
+  return { kind: 'configured', model: typeof model === 'string' ? model : null }
 }
 
 type Provider = { kind: 'mock' | 'configured' | 'missing'; model: string | null }
@@ -68,7 +83,16 @@ export async function setKey(provider: string, options: Options & { group?: stri
 }
 
 export async function removeKey(group: string, options: Options): Promise<ExitCode> {
-  await (await openSettings(options)).unset('global', `authGroups.${group}`)
+  const settings = await openSettings(options)
+  const groups = settings.view.entries.flatMap(({ key, origin }) =>
+    origin === 'global' && key.startsWith('authGroups.') ? (key.split('.')[1] ?? []) : [],
+  )
+  if (!groups.includes(group))
+    throw new MatrixError('REQUEST_INVALID', `There is no key kept as ${printableLine(group)}.`, {
+      hint:
+        groups.length > 0 ? `There is ${[...new Set(groups)].join(', ')}.` : 'matrix auth status shows what there is.',
+    })
+  await settings.unset('global', `authGroups.${group}`)
   if (options.json) printJson({ group })
   else print(`Took ${printableLine(group)} out.`)
   return exitCode.ok

@@ -123,6 +123,30 @@ test('a headless run tells programs every frame, and the result last', { timeout
   expect(lines.slice(0, -1).every(({ kind }) => kind !== 'result')).toBe(true)
 })
 
+test('everything that would stop a run is said at once, and nothing is left behind', { timeout: seconds }, async () => {
+  const { repository, run, temporary } = await machine([{ turns: [] }])
+  const env = { MXD_DATA_DIR: folderWith(), TMPDIR: temporary }
+  const refused = await matrix(['run', 'Go'], { cwd: repository, env })
+
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toMatch(/No key is set.*\n.*matrix auth set.*\n.*setup_worktree\.sh.*\n.*--yes-for setup/)
+  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 3\n')
+  expect(await run('run', 'Go', '--yes-for', 'setup')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/Stuck(?:.*\n)*Nothing was done yet, so nothing is kept\./),
+  })
+  // The agent's worktree is there, and then there is no manifest for it to work by.
+  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\n')
+  expect(await run('config', 'set', 'agent', 'nobody')).toMatchObject({ code: 0 })
+  expect(await run('run', 'Go', '--yes-for', 'setup')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('Nothing was done yet, so nothing is kept.'),
+  })
+  expect(readdirSync(temporary)).toEqual([])
+  expect(git(repository, 'branch', '--list', 'mxd/*')).toBe('')
+  expect(git(repository, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
+})
+
 test('what needs a yes is denied without one, and the run says which flag would give it', {
   timeout: seconds,
 }, async () => {

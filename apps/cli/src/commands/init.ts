@@ -23,8 +23,10 @@ export async function init(folder: string, { name, json }: InitOptions): Promise
   const registered = (await client.listProjects()).find(({ path }) => path === checkout)
   const project = registered ?? (await client.registerProject({ body: { path: checkout, ...(name ? { name } : {}) } }))
 
-  if (json) printJson({ project, isNew: !registered, setup, memory })
-  else print(explain(project, { isNew: !registered, setup }))
+  const { provider } = await client.getStatus()
+
+  if (json) printJson({ project, isNew: !registered, setup, memory, provider })
+  else print(explain(project, { isNew: !registered, setup, hasKey: provider.kind === 'configured' }))
   return exitCode.ok
 }
 
@@ -40,9 +42,13 @@ async function writeOnce(path: string, text: string): Promise<{ path: string; is
   return { path, isNew: true }
 }
 
-type Outcome = { isNew: boolean; setup: { path: string; detected: readonly string[]; isActive: boolean } }
+type Outcome = {
+  isNew: boolean
+  setup: { path: string; detected: readonly string[]; isActive: boolean }
+  hasKey: boolean
+}
 
-function explain(project: ProjectView, { isNew, setup }: Outcome): string {
+function explain(project: ProjectView, { isNew, setup, hasKey }: Outcome): string {
   const { bold, dim, green, yellow } = colorsFor(process.stdout)
   const name = bold(printableLine(project.name))
   const { path, baseBranch, problem } = project
@@ -52,6 +58,7 @@ function explain(project: ProjectView, { isNew, setup }: Outcome): string {
     ...(problem ? [yellow(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
     '',
     'Next:',
+    ...(hasKey ? [] : ['  - Give agents a model to think with: matrix auth set anthropic']),
     ...(setup.isActive ? [] : setupSteps(setup)),
     '  - Write what agents should know into .mxd/memory.md, and commit .mxd.',
     '  - matrix send root "what you want done"',

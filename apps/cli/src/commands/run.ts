@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process'
 import { constants, copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { formatDuration, formatUsd, plural } from '@matrix/protocol/display'
-import type { Frame, ProjectView, TaskView } from '@matrix/protocol/http'
+import type { Frame, Problem, ProjectView, TaskDetail, TaskView } from '@matrix/protocol/http'
 import { findCheckout } from '../checkout.ts'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -45,14 +47,26 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const orchestrator = await (demo
     ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
     : openNodeOrchestrator(settings))
+  const mayRemove = data.isOwn && !options.keep
   let isDone = false
   try {
+    const obstacles = demo ? [] : await findObstacles(orchestrator, checkout, options)
+    if (obstacles.length > 0) {
+      isDone = mayRemove
+      return refuse(obstacles, options)
+    }
     await orchestrator.resume()
     const project = await openProject(orchestrator, checkout)
     const root = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
     const result = await drive(orchestrator, { project, root, goal, timeoutMs, options })
-    isDone = result.result === 'passed' && data.isOwn && !options.keep
-    if (isDone) await removeWorktrees(orchestrator, project)
+    if (mayRemove && result.result === 'passed') {
+      await removeWorktrees(orchestrator, project)
+      isDone = true
+    } else if (mayRemove && isUnused(result)) {
+      await removeWorktrees(orchestrator, project)
+      await removeBranch(checkout, result.task)
+      isDone = true
+    }
     const whole = { ...result, dataDirectory: isDone ? null : data.folder }
     if (options.json) printJsonLine({ kind: 'result', ...whole })
     else print(summarize(whole))
@@ -93,6 +107,46 @@ async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutM
   const task = await getTask(orchestrator, project, root.id)
   const exitCode = codeOf(result, merged)
   return { ...outcome, result, exitCode, merged, task, seconds: (Date.now() - startedAt) / 1000 }
+}
+
+/** Everything that would stop the run later is said at once, before anything is made. */
+async function findObstacles(orchestrator: Orchestrator, checkout: string, options: RunOptions): Promise<Problem[]> {
+  const obstacles: MatrixError[] = []
+  if (orchestrator.provider().kind === 'missing')
+    obstacles.push(
+      new MatrixError('CONFIG_INVALID', 'No key is set, so agents have no model to think with.', {
+        hint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with matrix auth set anthropic.',
+      }),
+    )
+  const { findSetupHook } = await import('@matrix/task-tree')
+  const hook = await findSetupHook(checkout).catch((error: MatrixError) => void obstacles.push(error))
+  const isAgreed = hook && (options.yesFor ?? []).some((pattern) => agrees(pattern, { uri: hook.path, sideEffect: '' }))
+  // Where there is a data directory already, somebody may have agreed for good.
+  if (hook && !isAgreed && options.data === undefined)
+    obstacles.push(
+      new MatrixError('AUTHORIZATION_DENIED', `Nobody has agreed to ${hook.path}, which runs outside of any box.`, {
+        hint: 'Read it, and agree with --yes-for setup.',
+      }),
+    )
+  return obstacles.map((error) => error.toJSON())
+}
+
+function refuse(obstacles: Problem[], { json }: RunOptions): ExitCode {
+  if (json) printJsonLine({ kind: 'result', result: 'refused', problems: obstacles })
+  const { red, dim } = colorsFor(process.stderr)
+  for (const { message, hint } of obstacles)
+    printError(`${red('error:')} ${printableLine(message)}\n${dim(`  ${printableLine(hint)}`)}`)
+  return exitCode.findings
+}
+
+/** A run that ended by itself before the model said anything leaves nothing that anybody could want. */
+function isUnused({ result, task }: { result: Ending; task: TaskDetail }): boolean {
+  return result !== 'aborted' && result !== 'timed out' && task.children.length === 0 && task.usage.outputTokens === 0
+}
+
+/** Git itself refuses if there is something on the branch that is nowhere else. */
+async function removeBranch(checkout: string, { branch }: TaskView): Promise<void> {
+  if (branch) await promisify(execFile)('git', ['branch', '--delete', branch], { cwd: checkout }).catch(() => undefined)
 }
 
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
@@ -157,7 +211,7 @@ async function prepareRoot(
   return getTask(orchestrator, project, rootTaskId)
 }
 
-function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<TaskView> {
+function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<TaskDetail> {
   return orchestrator.getTask({ params: { projectId, taskId }, query: {}, body: undefined })
 }
 
@@ -250,10 +304,16 @@ function summarize({ result, output, problem, task, seconds, dataDirectory, merg
     ...(output ? wrapText(printable(output), Math.min(100, terminalWidth())).map((text) => `  ${text}`) : []),
     ...(problem ? [red(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
     ...next,
-    ...(dataDirectory && !isGood
-      ? [`Everything is kept in ${dataDirectory}. Go on with: matrix run --data ${dataDirectory}`]
-      : []),
+    ...(isGood ? [] : tellKept(dataDirectory, task)),
   ].join('\n')
+}
+
+function tellKept(dataDirectory: string | null, { branch }: TaskView): string[] {
+  if (dataDirectory === null) return ['Nothing was done yet, so nothing is kept.']
+  return [
+    `Everything is kept in ${dataDirectory}${branch ? `, and the work so far on ${printableLine(branch)}` : ''}.`,
+    `Go on with: matrix run --data ${dataDirectory}`,
+  ]
 }
 
 /** A class of side effects, `setup` for the script that prepares worktrees, or a URI. */

@@ -92,7 +92,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   for (const [operation, route] of Object.entries(routes)) addRoute(app, operation as Operation, route, options)
   addFeedRoute(app, options)
   addApiDescription(app, options)
-  if (options.metrics) addMetrics(app, options.metrics, options.feed)
+  addMetrics(app, options)
   return app
 }
 
@@ -150,10 +150,13 @@ function findCall(operation: Operation, { orchestrator, daemonOperations, isRead
   }
 }
 
-function addMetrics(app: FastifyInstance, { contentType, read }: Metrics, feed: Feed): void {
-  app.get('/metrics', { config: { access: 'local' } }, (_, reply) =>
-    reply.type(contentType).send(read({ streams: feed.readers() })),
-  )
+function addMetrics(app: FastifyInstance, { metrics, feed }: AppOptions): void {
+  app.get('/metrics', { config: { access: 'local' } }, (_, reply) => {
+    if (metrics) return reply.type(metrics.contentType).send(metrics.read({ streams: feed.readers() }))
+    throw new MatrixError('ROUTE_UNKNOWN', 'Nothing is counted here.', {
+      hint: 'Run matrix config set telemetry.metrics true and matrix daemon restart.',
+    })
+  })
 }
 
 function callerOf(request: FastifyRequest, reply: FastifyReply, { address }: AppOptions): Caller {

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { ChevronRight, Folder, Star } from 'lucide-react'
-import { useMemo, useRef } from 'react'
+import { memo, useMemo, useRef } from 'react'
 import { useTasks } from '../live/live.ts'
-import { type TreeRow, treeRows } from '../overview/tree-rows.ts'
+import { isSameRow, type TreeRow, treeRows } from '../overview/tree-rows.ts'
 import { classes } from '../parts/classes.ts'
 import { StatusDot } from '../parts/status-dot.tsx'
 import { useCurrentPlace } from './place.ts'
@@ -57,7 +57,13 @@ export function SidebarTree({ projectId, rootTaskId }: { projectId: string; root
 
 type SidebarRowProps = { row: TreeRow; projectId: string; isCurrent: boolean; isFavourite: boolean }
 
-function SidebarRow({ row: { task, depth, hasChildren, isOpen }, projectId, isCurrent, isFavourite }: SidebarRowProps) {
+const SidebarRow = memo(DrawnSidebarRow, ({ row: before, ...one }, { row, ...other }) => {
+  const names = ['projectId', 'isCurrent', 'isFavourite'] as const
+  return isSameRow(before, row) && names.every((name) => one[name] === other[name])
+})
+
+function DrawnSidebarRow({ row, projectId, isCurrent, isFavourite }: SidebarRowProps) {
+  const { task, depth, hasChildren, isOpen } = row
   return (
     <div
       className={classes('flex h-7 items-center rounded-md', isCurrent ? 'bg-accent-soft' : 'hover:bg-hover')}

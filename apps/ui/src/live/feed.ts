@@ -10,6 +10,8 @@ type FeedOptions = {
 
 /** Longer than this without the daemon, and the page says so plainly. */
 const offlineAfterMs = 6000
+/** Nobody reads faster than this, and drawing more often takes the time that scrolling needs. */
+const drawEveryMs = 80
 /** More frames than this in one batch mean that the page cannot keep up with what is said. */
 const tooMany = 2000
 
@@ -18,18 +20,20 @@ export async function runFeed({ signal, onConfig }: FeedOptions): Promise<void> 
   let waiting: Frame[] = []
   let isReading = false
   let isScheduled = false
+  let drawnAt = 0
 
   const schedule = () => {
     if (isScheduled || isReading) return
     isScheduled = true
     // A hidden page gets no animation frames, but its title and notifications must stay true.
     if (document.hidden) setTimeout(flush, 250)
-    else requestAnimationFrame(flush)
+    else setTimeout(() => requestAnimationFrame(flush), Math.max(0, drawnAt + drawEveryMs - performance.now()))
   }
 
   const flush = () => {
     isScheduled = false
     if (isReading || waiting.length === 0) return
+    drawnAt = performance.now()
     const frames = waiting
     waiting = []
     const known = useLive.getState().tasks

@@ -16,9 +16,9 @@ export function DayChart({ days, models }: DayChartProps) {
           <div
             key={day.day}
             role="img"
-            aria-label={`${day.day}: ${formatUsd(day.usd)}`}
+            aria-label={`${formatDay(day.day)}: ${formatUsd(day.usd)}`}
             title={[
-              `${day.day}: ${formatUsd(day.usd)}`,
+              `${formatDay(day.day)}: ${formatUsd(day.usd)}`,
               ...day.models.map(({ model, usd }) => `${model} ${formatUsd(usd)}`),
             ].join('\n')}
             className="flex h-full min-w-0 flex-1 flex-col justify-end rounded-t-sm hover:bg-hover"
@@ -34,9 +34,9 @@ export function DayChart({ days, models }: DayChartProps) {
         ))}
       </div>
       <div className="mt-1 flex justify-between border-t pt-1 text-ink-3 text-xs">
-        <span>{days[0]?.day}</span>
+        <span>{formatDay(days[0]?.day)}</span>
         <span>highest {formatUsd(Math.max(...days.map(({ usd }) => usd), 0))}</span>
-        <span>{days.at(-1)?.day}</span>
+        <span>{formatDay(days.at(-1)?.day)}</span>
       </div>
       <figcaption className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-sm">
         {models.map((model) => (
@@ -48,6 +48,13 @@ export function DayChart({ days, models }: DayChartProps) {
       </figcaption>
     </figure>
   )
+}
+
+// A day of the ledger is one of UTC, wherever it is looked at.
+const date = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+function formatDay(day: string | undefined): string {
+  return day === undefined ? '' : date.format(new Date(day))
 }
 
 function fillOf(model: string, models: readonly string[]): string {

@@ -134,9 +134,9 @@ function Burn({ tasks }: { tasks: readonly TaskView[] }) {
 
   return (
     <div className="rounded-lg border bg-surface p-3">
-      <p className="text-ink-2 text-sm">Now, an hour</p>
+      <p className="text-ink-2 text-sm">Per hour, as of now</p>
       <p className="text-xl">
-        {rate === undefined ? <span className="text-ink-3">measuring…</span> : <Money usd={rate} />}
+        {rate === undefined && working > 0 ? <span className="text-ink-3">measuring…</span> : <Money usd={rate ?? 0} />}
       </p>
       <p className="text-ink-3 text-sm">
         {formatCount(working)} {working === 1 ? 'agent works' : 'agents work'}

@@ -1,6 +1,7 @@
 import type { Attention } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
+import { type Action, useOffer } from '../app/actions.ts'
 import { sayDone } from '../app/toasts.tsx'
 import { client } from '../live/client.ts'
 import { useTask } from '../live/live.ts'
@@ -15,6 +16,15 @@ export function BudgetAnswer({ item }: { item: Attention }) {
   const task = useTask(projectId, taskId)
   const suggested = suggestBudget(task?.budgetUsd ?? 0, task?.treeCostUsd ?? 0)
   const [typed, setTyped] = useState<string>()
+  const field = useRef<HTMLInputElement>(null)
+  useOffer(
+    useMemo(
+      (): Action[] => [
+        { id: 'inbox.raise', label: 'Raise the budget', group: 'Inbox', keys: 'r', run: () => field.current?.select() },
+      ],
+      [],
+    ),
+  )
   const budgetUsd = Number(typed ?? suggested)
   const raise = useMutation({
     // The daemon itself tells everybody who was stopped for the lack of it.
@@ -38,6 +48,7 @@ export function BudgetAnswer({ item }: { item: Attention }) {
         <label className="flex items-center gap-2">
           <span>New budget in dollars</span>
           <Field
+            ref={field}
             inputMode="decimal"
             className="w-28!"
             value={typed ?? String(suggested)}

@@ -42,6 +42,7 @@ export function ConflictAnswer({ item }: { item: Attention }) {
       }),
     onSuccess: () => sayDone('The agent was asked to resolve it', item.taskTitle),
   })
+  useKey('inbox.resolve', 'Ask the agent to resolve the conflict', 'r', ask.mutate)
 
   return (
     <div className="flex flex-col gap-3">
@@ -54,7 +55,7 @@ export function ConflictAnswer({ item }: { item: Attention }) {
         ))}
       </ul>
       <div className="flex gap-2">
-        <Button look="primary" isBusy={ask.isPending} onClick={() => ask.mutate()}>
+        <Button look="primary" shortcut="r" isBusy={ask.isPending} onClick={() => ask.mutate()}>
           Ask the agent to resolve it
         </Button>
         <Link
@@ -77,6 +78,7 @@ export function FailureAnswer({ item }: { item: Attention }) {
     mutationFn: () => client.sendMessage({ projectId, taskId, body: { text: 'Try again.' } }),
     onSuccess: () => sayDone('The agent tries again', item.taskTitle),
   })
+  useKey('inbox.retry', 'Let the agent try again', 'r', again.mutate)
 
   return (
     <div className="flex flex-col gap-3">
@@ -85,7 +87,7 @@ export function FailureAnswer({ item }: { item: Attention }) {
         {problem ? <p className="mt-1 text-ink-2">{problem.hint}</p> : null}
       </div>
       <div className="flex gap-2">
-        <Button look="primary" isBusy={again.isPending} onClick={() => again.mutate()}>
+        <Button look="primary" shortcut="r" isBusy={again.isPending} onClick={() => again.mutate()}>
           Try again
         </Button>
         <Link
@@ -106,12 +108,10 @@ export function FailureAnswer({ item }: { item: Attention }) {
 /** Only what holds nobody up can be put aside. */
 function useDismissal(item: Attention) {
   const dismiss = useMutation({ mutationFn: () => client.dismissAttention({ attentionId: item.id }) })
-  const { mutate } = dismiss
-  useOffer(
-    useMemo(
-      (): Action[] => [{ id: 'inbox.seen', label: 'Put aside as seen', group: 'Inbox', keys: 'e', run: mutate }],
-      [mutate],
-    ),
-  )
+  useKey('inbox.seen', 'Put aside as seen', 'e', dismiss.mutate)
   return dismiss
+}
+
+function useKey(id: string, label: string, keys: string, run: () => void): void {
+  useOffer(useMemo((): Action[] => [{ id, label, group: 'Inbox', keys, run }], [id, label, keys, run]))
 }

@@ -1,19 +1,22 @@
-import { useDraggable, useDroppable } from '@dnd-kit/core'
 import { Link } from '@tanstack/react-router'
 import { ChevronRight, Folder, MessageSquare, Star } from 'lucide-react'
+import { memo, useRef } from 'react'
 import { toggleCollapsed, toggleFavourite, usePreferences } from '../app/preferences.ts'
 import { classes } from '../parts/classes.ts'
 import { Age, Money } from '../parts/figures.tsx'
 import { formatUsd } from '../parts/formats.ts'
 import { StatusDot, standingOf } from '../parts/status-dot.tsx'
+import { useRowDrag } from './row-drag.tsx'
 import type { DropPlace } from './task-move.ts'
-import type { TreeRow } from './tree-rows.ts'
+import { isSameRow, type TreeRow } from './tree-rows.ts'
 
 type TaskRowProps = {
   row: TreeRow
   isFocused: boolean
-  onFocus: () => void
+  onFocus: (taskId: string) => void
   isMovable: boolean
+  /** The task on its way to another place, if any is. */
+  movedId: string | undefined
   drop: DropPlace | undefined
 }
 
@@ -24,33 +27,37 @@ const dropLooks: Record<DropPlace, string> = {
   inside: 'bg-accent-soft',
 }
 
-export function TaskRow({ row, isFocused, onFocus, isMovable, drop }: TaskRowProps) {
+/** One task of the tree. Drawn again only when something about it has changed, not whenever something is told. */
+export const TaskRow = memo(DrawnTaskRow, ({ row: before, ...one }, { row, ...other }) => {
+  const names = ['isFocused', 'onFocus', 'isMovable', 'movedId', 'drop'] as const
+  return isSameRow(before, row) && names.every((name) => one[name] === other[name])
+})
+
+function DrawnTaskRow({ row, isFocused, onFocus, isMovable, movedId, drop }: TaskRowProps) {
   const { task, depth, hasChildren, isOpen, isBystander } = row
-  const draggable = useDraggable({ id: task.id, disabled: !isMovable })
-  const droppable = useDroppable({ id: task.id })
+  const node = useRef<HTMLDivElement>(null)
+  const drag = useRowDrag(node, task.id, isMovable, movedId !== undefined)
   const standing = standingOf(task)
 
   return (
     <div
-      ref={(node) => {
-        draggable.setNodeRef(node)
-        droppable.setNodeRef(node)
-      }}
-      {...draggable.listeners}
+      ref={node}
+      {...drag.handlers}
       role="treeitem"
       aria-level={depth + 1}
       aria-expanded={hasChildren ? isOpen : undefined}
       aria-selected={isFocused}
       aria-label={`${task.title}, ${task.folder ? 'folder' : standing.label}`}
       tabIndex={isFocused ? 0 : -1}
-      onFocus={onFocus}
+      onFocus={() => onFocus(task.id)}
       className={classes(
         'focus-visible:-outline-offset-2 group flex h-9 items-center gap-3 border-b px-4 hover:bg-hover',
         drop && dropLooks[drop],
         isBystander && 'opacity-60',
-        draggable.isDragging && 'opacity-40',
+        movedId === task.id && 'opacity-40',
       )}
     >
+      {drag.binding}
       <div className="flex min-w-0 flex-1 items-center gap-1" style={{ paddingLeft: Math.min(depth, 12) * 16 }}>
         <Twisty taskId={task.id} title={task.title} isOpen={isOpen} isShown={hasChildren} />
         {task.folder ? (

@@ -69,8 +69,9 @@ export function TaskTree({ projectId, tasks, rows, isMovable }: TaskTreeProps) {
                 <TaskRow
                   row={row}
                   isFocused={focusedPlace === index || (focusedPlace < 0 && index === 0)}
-                  onFocus={() => setFocusedId(row.task.id)}
+                  onFocus={setFocusedId}
                   isMovable={isMovable && row.task.parentId !== null}
+                  movedId={drag.movedId}
                   drop={drag.drop?.targetId === row.task.id ? drag.drop.place : undefined}
                 />
               </div>

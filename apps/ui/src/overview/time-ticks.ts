@@ -1,10 +1,16 @@
 export type Tick = { atMs: number; label: string }
 
 const minute = 60_000
-const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * minute)
+const steps = [1 / 6, 1 / 2, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * minute)
 const mostTicks = 8
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const precise = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
 const date = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 
 /** Round moments of local time between two others, few enough to be read. */
@@ -18,6 +24,7 @@ export function timeTicks(startMs: number, endMs: number): Tick[] {
 }
 
 function labelOf(atMs: number, step: number): string {
+  if (step < minute) return precise.format(atMs)
   const isMidnight = clock.format(atMs) === '00:00'
   return step >= 1440 * minute || isMidnight ? date.format(atMs) : clock.format(atMs)
 }

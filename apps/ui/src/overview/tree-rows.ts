@@ -11,6 +11,17 @@ export type TreeRow = {
   isBystander: boolean
 }
 
+/** Whether two rows look the same, though they were worked out at different times. Most do whenever something is told. */
+export function isSameRow(one: TreeRow, other: TreeRow): boolean {
+  return (
+    one.task === other.task &&
+    one.depth === other.depth &&
+    one.hasChildren === other.hasChildren &&
+    one.isOpen === other.isOpen &&
+    one.isBystander === other.isBystander
+  )
+}
+
 export const treeFilters = ['all', 'needs', 'working', 'open', 'favourites'] as const
 export type TreeFilter = (typeof treeFilters)[number]
 

@@ -66,6 +66,15 @@ export async function highlight(code: string, language: string): Promise<Token[]
     themes: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   })
   return lines.map((line) =>
-    line.map(({ content, variants }) => ({ content, color: variants.light?.color, dark: variants.dark?.color })),
+    line.map(({ content, variants }) => ({
+      content,
+      color: inLight(variants.light?.color),
+      dark: variants.dark?.color,
+    })),
   )
+}
+
+/** Comments of this theme are too pale for the green and red of a diff. */
+function inLight(color: string | undefined): string | undefined {
+  return color?.toUpperCase() === '#66707B' ? '#484E56' : color
 }

@@ -1,7 +1,8 @@
-import { memo } from 'react'
+import { memo, type ReactElement } from 'react'
 import ReactMarkdown, { type Components, type Options } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { CodeBlock } from './code-block.tsx'
+import type { MarkdownProps } from './markdown.tsx'
 import { OutsideLink } from './outside-link.tsx'
 
 // Raw HTML is dropped, and pictures are not fetched: a picture's address alone can carry words out of the machine.
@@ -22,12 +23,24 @@ const components: Components = {
 
 const plugins: Options['remarkPlugins'] = [remarkGfm]
 
-export const MarkdownRendered = memo(function MarkdownRendered({ text }: { text: string }) {
-  return (
-    <div className="prose">
-      <ReactMarkdown skipHtml remarkPlugins={plugins} components={components}>
-        {text}
-      </ReactMarkdown>
-    </div>
-  )
+const kept = new Map<string, ReactElement>()
+const mostKept = 300
+
+function parse(text: string): ReactElement {
+  return ReactMarkdown({ skipHtml: true, remarkPlugins: plugins, components, children: text })
+}
+
+/** Parsing is most of the work, and rows that are scrolled back to were parsed a moment ago. */
+function parseOnce(text: string): ReactElement {
+  const element = kept.get(text) ?? parse(text)
+  // Taken out and put back, so that the map is in the order of last use.
+  kept.delete(text)
+  kept.set(text, element)
+  const oldest = kept.keys().next()
+  if (kept.size > mostKept && !oldest.done) kept.delete(oldest.value)
+  return element
+}
+
+export const MarkdownRendered = memo(function MarkdownRendered({ text, isGrowing }: MarkdownProps) {
+  return <div className="prose">{isGrowing ? parse(text) : parseOnce(text)}</div>
 })

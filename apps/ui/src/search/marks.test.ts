@@ -19,3 +19,14 @@ test('whatever the marks say, the text stays whole', () => {
     }),
   )
 })
+
+test('tools and ends of tasks are named as people name them, except where something was found', () => {
+  const words = (text: string, marks: [number, number][] = []) =>
+    markedParts({ text, marks })
+      .map((part) => part.text)
+      .join('')
+
+  expect(words('mcp__mxd__commit message')).toBe('commit message')
+  expect(words('done_passed All is in.')).toBe('passed: All is in.')
+  expect(words('mcp__mxd__commit', [[0, 16]])).toBe('mcp__mxd__commit')
+})

@@ -1,3 +1,4 @@
+import { plural } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -6,6 +7,7 @@ import { type ReactNode, useState } from 'react'
 import { client } from '../live/client.ts'
 import { useTasks } from '../live/live.ts'
 import { Budget } from '../money/budget.tsx'
+import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { TextArea } from '../parts/field.tsx'
@@ -15,6 +17,8 @@ import { Markdown } from '../parts/markdown.tsx'
 import { Meter } from '../parts/meter.tsx'
 import { StatusDot } from '../parts/status-dot.tsx'
 import { Tabs } from '../parts/tabs.tsx'
+import { claimsOf } from '../tools/server-standing.ts'
+import { useTools } from '../tools/tools-query.ts'
 import { RawEvents } from './raw-events.tsx'
 
 type SidePanelProps = {
@@ -64,6 +68,9 @@ function About({ task }: { task: TaskView }) {
       </Section>
       <Section title="Children">
         <Children task={task} />
+      </Section>
+      <Section title="Manifest">
+        <Manifest task={task} />
       </Section>
       <Facts task={task} />
     </div>
@@ -174,6 +181,38 @@ function Children({ task }: { task: TaskView }) {
   )
 }
 
+/** What the agent may use, in short; each tool and what was checked of it has a page of its own. */
+function Manifest({ task }: { task: TaskView }) {
+  const { projectId, id: taskId } = task
+  const { data } = useTools(task)
+  if (!data) return <p className="text-ink-3">…</p>
+  return (
+    <>
+      <p className="text-sm">
+        <Link to="/p/$projectId/t/$taskId/tools" params={{ projectId, taskId }} className="text-accent underline">
+          {data.agent}
+        </Link>{' '}
+        may {data.allowedSideEffects.join(', ') || 'do nothing'}
+      </p>
+      <ul className="text-sm">
+        {data.servers.map((server) => (
+          <li key={server.alias} className="flex min-h-6 items-center gap-2">
+            <span className="font-mono">{server.alias}</span>
+            <span className="flex-1 text-ink-3">{plural(server.tools.length, 'tool')}</span>
+            {claimsOf(server, data.sandbox)
+              .slice(0, 1)
+              .map(({ label, tone, means }) => (
+                <Badge key={label} tone={tone} title={means}>
+                  {label}
+                </Badge>
+              ))}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
 function Facts({ task }: { task: TaskView }) {
   const { projectId, id: taskId } = task
   const detail = useQuery({
@@ -185,15 +224,6 @@ function Facts({ task }: { task: TaskView }) {
   return (
     <Section title="Facts">
       <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
-        <Fact name="Agent">
-          <Link
-            to="/p/$projectId/t/$taskId/tools"
-            params={{ projectId, taskId }}
-            className="text-accent hover:underline"
-          >
-            {detail.data?.agentName ?? task.agent ?? '…'}
-          </Link>
-        </Fact>
         {task.branch ? (
           <Fact name="Branch" copy={task.branch}>
             <GitBranch size={12} aria-hidden className="mr-1 inline" />

@@ -11,7 +11,7 @@ export function StreamingText({ text, note, doing }: StreamingTextProps) {
   const status = note ?? doing ?? 'working'
   return (
     <div className="py-2">
-      {text === '' ? null : <Markdown text={shown} />}
+      {text === '' ? null : <Markdown text={shown} isGrowing />}
       <p className="mt-1 flex items-center gap-2 text-ink-3 text-sm">
         <span aria-hidden className="breathing relative inline-block size-2 rounded-full bg-accent text-accent" />
         {status}

@@ -70,8 +70,8 @@ async function resetTask(place: TaskPlace): Promise<void> {
   sayDone('Back at the beginning')
 }
 
-/** A new task beside this one that starts with everything this one knows. */
-async function forkTask({ projectId, taskId }: TaskPlace, title: string): Promise<void> {
+/** A new task beside this one that starts with everything this one knows, or knew at an event. */
+async function forkTask({ projectId, taskId }: TaskPlace, title: string, upTo?: number): Promise<void> {
   const task = await client.getTask({ projectId, taskId })
   const target = await client.createTask({
     projectId,
@@ -81,9 +81,26 @@ async function forkTask({ projectId, taskId }: TaskPlace, title: string): Promis
       ...(task.parentId ? { parentId: task.parentId } : {}),
     },
   })
-  await client.forkTask({ projectId, taskId, body: { targetTaskId: target.id } })
+  const body = { targetTaskId: target.id, ...(upTo === undefined ? {} : { upTo }) }
+  await client.forkTask({ projectId, taskId, body })
   sayDone('Forked', target.title)
   await router.navigate({ to: '/p/$projectId/t/$taskId', params: { projectId, taskId: target.id } })
+}
+
+/** The same from one event on; what fails is said. */
+export async function forkFrom(place: TaskPlace, seq: number): Promise<void> {
+  try {
+    await forkTask(place, '', seq)
+  } catch (error) {
+    sayFailure(error)
+  }
+}
+
+/** Takes a conversation back to an event. An agent that is at work is stopped first. */
+export async function rewindTo(place: TaskPlace, seq: number, isAtWork: boolean): Promise<void> {
+  if (isAtWork) await client.stopAgent(place)
+  await client.rewindTask({ ...place, body: { upTo: seq } })
+  sayDone(`Taken back to event ${seq}`, 'A message lets the agent go on from there.')
 }
 
 async function openReview(params: TaskPlace): Promise<void> {

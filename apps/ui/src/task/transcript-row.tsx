@@ -1,6 +1,6 @@
 import { type Display, displayAnyEvent } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
-import { Brain, ChevronRight, Link2 } from 'lucide-react'
+import { Brain, ChevronRight, GitFork, Link2, Undo2 } from 'lucide-react'
 import { memo, useEffect, useState } from 'react'
 import type { PagesView } from '../live/event-pages.ts'
 import type { Session } from '../live/session.ts'
@@ -12,6 +12,8 @@ import { formatMoment } from '../parts/formats.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { BodyView } from './body-view.tsx'
 import { MessageView } from './message-view.tsx'
+import { RewindDialog } from './rewind-dialog.tsx'
+import { forkFrom } from './task-commands.ts'
 import { thinkingOf } from './thinking.ts'
 import { ToolCard } from './tool-card.tsx'
 import { type AnyEvent, findCallState, findMessage, isEvent } from './transcript-items.ts'
@@ -24,28 +26,43 @@ type TranscriptRowProps = {
   activity: TaskView['activity']
   isAsking: boolean
   isMarked: boolean
+  /** The conversation was taken back to before it: the agent no longer knows it. */
+  isTakenBack: boolean
 }
 
 /** One event of the conversation. What can be done with it is there once it is pointed at: most rows only pass by. */
-export const TranscriptRow = memo(function TranscriptRow({ isMarked, ...row }: TranscriptRowProps) {
+export const TranscriptRow = memo(function TranscriptRow({ isMarked, isTakenBack, ...row }: TranscriptRowProps) {
   const [isNear, setNear] = useState(false)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done by pointing; the tools that appear are buttons.
     <div
       id={`event-${row.seq}`}
-      onPointerEnter={(event) => setNear(event.pointerType === 'mouse')}
+      // Not on entering: rows that scroll past under a resting mouse would all be entered.
+      onPointerMove={(event) => setNear(event.pointerType === 'mouse')}
       onPointerLeave={() => setNear(false)}
       onFocus={() => setNear(true)}
       onBlur={() => setNear(false)}
-      className={classes('relative', isMarked && 'rounded-md outline-2 outline-accent outline-offset-2')}
+      className={classes(
+        'relative',
+        isMarked && 'rounded-md outline-2 outline-accent outline-offset-2',
+        isTakenBack && 'border-l-2 border-dashed pl-2',
+      )}
     >
+      {isTakenBack ? <span className="sr-only">Taken back: </span> : null}
       <Content {...row} />
-      {isNear ? <RowTools seq={row.seq} event={row.event} /> : null}
+      {isNear || isMarked ? <RowTools seq={row.seq} event={row.event} session={row.session} /> : null}
     </div>
   )
 })
 
-function Content({ seq, event, session, view, activity, isAsking }: Omit<TranscriptRowProps, 'isMarked'>) {
+function Content({
+  seq,
+  event,
+  session,
+  view,
+  activity,
+  isAsking,
+}: Omit<TranscriptRowProps, 'isMarked' | 'isTakenBack'>) {
   if (isEvent(event, 'assistant_text'))
     return <Said text={event.text} provider={event.provider} foldKey={`${event.taskId}/${seq}`} />
   if (isEvent(event, 'tool_call')) {
@@ -157,8 +174,10 @@ const cards: Partial<Record<Display['tone'], string>> = {
 
 const titles: Partial<Record<Display['tone'], string>> = { good: 'text-ok', warning: 'text-warn', bad: 'text-bad' }
 
-/** The number, the moment and the address of an event, for whoever points at it. */
-function RowTools({ seq, event }: { seq: number; event: AnyEvent }) {
+/** The number, the moment and the address of an event, and the ways to go on from it, for whoever points at it. */
+function RowTools({ seq, event, session }: Pick<TranscriptRowProps, 'seq' | 'event' | 'session'>) {
+  const [isRewinding, setRewinding] = useState(false)
+  const place = { projectId: session.projectId, taskId: session.taskId }
   const ts = 'ts' in event && typeof event.ts === 'string' ? event.ts : undefined
   const address = () => {
     const url = new URL(window.location.href)
@@ -173,6 +192,13 @@ function RowTools({ seq, event }: { seq: number; event: AnyEvent }) {
       </span>
       {isEvent(event, 'assistant_text') ? <Copy text={event.text} label="Copy the text" /> : null}
       <CopyAddress address={address} />
+      <IconButton label="Fork from here" size="small" onClick={() => void forkFrom(place, seq)}>
+        <GitFork size={13} aria-hidden />
+      </IconButton>
+      <IconButton label="Rewind to here" size="small" onClick={() => setRewinding(true)}>
+        <Undo2 size={13} aria-hidden />
+      </IconButton>
+      {isRewinding ? <RewindDialog place={place} seq={seq} onClose={() => setRewinding(false)} /> : null}
     </div>
   )
 }

@@ -9,6 +9,7 @@ import { ErrorState, Loading } from '../parts/states.tsx'
 import { PendingMessage } from './pending-message.tsx'
 import { useStickToEnd } from './stick-to-end.ts'
 import { StreamingText } from './streaming-text.tsx'
+import { findTakenBack } from './taken-back.ts'
 import { type Item, indexOfSeq, toItems } from './transcript-items.ts'
 import { TranscriptRow } from './transcript-row.tsx'
 
@@ -79,6 +80,7 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
     if (firstPage !== undefined) void pages.show(firstPage, lastPage)
   }, [pages, firstPage, lastPage, shown, virtualizer, view.pageSize])
 
+  const isTakenBack = useMemo(() => findTakenBack(view), [view])
   const marked = useJump({ session, shown, seq, scrollTo: virtualizer.scrollToIndex })
 
   return (
@@ -109,7 +111,14 @@ function LoadedTranscript({ session, task, seq, onEdit }: TranscriptProps) {
                     onRetry={() => void pages.retry(item.page)}
                   />
                 ) : (
-                  <ShownItem item={item} session={session} task={task} isMarked={item.key === marked} onEdit={onEdit} />
+                  <ShownItem
+                    item={item}
+                    session={session}
+                    task={task}
+                    isMarked={item.key === marked}
+                    isTakenBack={item.kind === 'row' && isTakenBack(item.seq)}
+                    onEdit={onEdit}
+                  />
                 )}
               </div>
             ) : null
@@ -126,10 +135,11 @@ type ShownItemProps = {
   session: Session
   task: TaskView
   isMarked: boolean
+  isTakenBack: boolean
   onEdit: (text: string) => void
 }
 
-function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
+function ShownItem({ item, session, task, isMarked, isTakenBack, onEdit }: ShownItemProps) {
   if (item.kind === 'row')
     return (
       <TranscriptRow
@@ -140,6 +150,7 @@ function ShownItem({ item, session, task, isMarked, onEdit }: ShownItemProps) {
         activity={task.activity}
         isAsking={task.needs.includes('approval')}
         isMarked={isMarked}
+        isTakenBack={isTakenBack}
       />
     )
   if (item.kind === 'pending') return <PendingMessage message={item.message} session={session} onEdit={onEdit} />

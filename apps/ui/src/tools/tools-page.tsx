@@ -16,8 +16,9 @@ import { formatCount } from '../parts/formats.ts'
 import { Empty, ErrorState, Loading } from '../parts/states.tsx'
 import { TaskHeader } from '../task/task-header.tsx'
 import { denyPattern, readDenied, toggleDenied } from './deny-list.ts'
-import { toDriftParts } from './drift.ts'
+import { DriftView } from './drift-view.tsx'
 import { claimsOf } from './server-standing.ts'
+import { useTools } from './tools-query.ts'
 
 type Tool = ServerStatus['tools'][number]
 
@@ -25,13 +26,12 @@ type Tool = ServerStatus['tools'][number]
 export function ToolsPage() {
   const { projectId, taskId } = useParams({ from: '/p/$projectId/t/$taskId/tools' })
   const task = useTask(projectId, taskId)
-  const tools = useQuery({
-    queryKey: ['tools', projectId, taskId, task?.activity],
-    queryFn: () => client.listTools({ projectId, taskId }),
-    enabled: task !== undefined,
-    placeholderData: (before) => before,
-  })
   if (!task) return <MissingPage />
+  return <ToolsOf task={task} />
+}
+
+function ToolsOf({ task }: { task: TaskView }) {
+  const tools = useTools(task)
   return (
     <div className="flex h-full flex-col">
       <TaskHeader task={task} />
@@ -178,7 +178,7 @@ function Server({ server, sandbox, tools, task }: ServerProps) {
           </span>
         ) : null}
       </header>
-      {server.problem ? <Trouble server={server} /> : null}
+      <Trouble server={server} task={task} />
       {tools.length === 0 ? (
         <p className="px-3 py-2 text-ink-3">
           {server.tools.length === 0 ? 'No tools are known of it.' : 'None of its tools is looked for.'}
@@ -196,60 +196,13 @@ function Server({ server, sandbox, tools, task }: ServerProps) {
   )
 }
 
-function Trouble({ server }: { server: ServerStatus }) {
+function Trouble({ server, task }: { server: ServerStatus; task: TaskView }) {
   if (!server.problem) return null
-  const lock = 'matrix lock'
   return (
     <div className="border-b bg-bad-soft px-3 py-2">
       <p className="break-words font-medium text-bad">{server.problem.message}</p>
       <p className="text-ink-2">{server.problem.hint}</p>
-      {server.drift && server.drift !== server.problem.message ? <Drift drift={server.drift} /> : null}
-      {server.state === 'drifted' || server.state === 'quarantined' ? (
-        <p className="mt-2 flex flex-wrap items-center gap-1 text-ink-2 text-sm">
-          It stays blocked until you agree to the new tools, by locking them again:
-          <code className="rounded-sm bg-surface px-1 font-mono">{lock}</code>
-          <Copy text={lock} label="Copy the command" />
-        </p>
-      ) : null}
-    </div>
-  )
-}
-
-const driftLooks = {
-  same: '',
-  removed: 'rounded-sm bg-bad/20 line-through decoration-bad',
-  added: 'rounded-sm bg-ok/25 font-medium',
-}
-
-function Drift({ drift }: { drift: string }) {
-  const parts = useMemo(() => toDriftParts(drift), [drift])
-  return (
-    <div className="mt-2 max-h-80 overflow-auto rounded-md border bg-surface p-2 text-sm">
-      <p className="mb-1">
-        Agreed to: <span className={driftLooks.removed}>taken out</span> · found:{' '}
-        <span className={driftLooks.added}>put in</span>
-      </p>
-      {parts.map((part, index) =>
-        part.kind === 'text' ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a finished diff never move.
-          <p key={index} className="font-mono text-ink-2">
-            {part.text}
-          </p>
-        ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-          <p key={index} className="whitespace-pre-wrap break-words py-1">
-            {part.parts.map(({ kind, text }, word) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-              <span key={word} className={driftLooks[kind]}>
-                {kind === 'same' ? null : (
-                  <span className="sr-only">{kind === 'added' ? 'put in: ' : 'taken out: '}</span>
-                )}
-                {text}
-              </span>
-            ))}
-          </p>
-        ),
-      )}
+      {server.drifted ? <DriftView server={server} drift={server.drifted} task={task} /> : null}
     </div>
   )
 }

@@ -94,6 +94,35 @@ test('an agent whose model says nothing for ten minutes waits for a person until
   await close()
 })
 
+test('a command that was left running says how it ended, with its exit code and what it printed', async () => {
+  const { mock, orchestrator, projectId, rootId, send, close } = await openTestOrchestrator()
+  const bash = { name: 'mcp__mxd__bash', input: { command: 'echo all green; exit 3', background: true } }
+  mock.play({
+    match: 'Test it',
+    turns: [
+      { toolCalls: [bash] },
+      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
+      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Seen.' } }] },
+    ],
+  })
+  const ends: unknown[] = []
+  orchestrator.subscribe((frame) => {
+    if (frame.kind !== 'event' || frame.event.type !== 'message') return
+    const message = frame.event.message as { source: string }
+    if (message.source === 'background_complete') ends.push(message)
+  })
+  await send('Test it')
+  const params = { projectId, taskId: rootId }
+  await vi.waitFor(
+    async () =>
+      expect(await orchestrator.getTask({ params, query: {}, body: undefined })).toMatchObject({ status: 'passed' }),
+    patience,
+  )
+
+  expect(ends).toMatchObject([{ command: bash.input.command, exitCode: 3, output: 'all green' }])
+  await close()
+})
+
 test('the model of root agents is told by name where none is set', async () => {
   const { orchestrator, close } = await openTestOrchestrator({ authGroups: { work: { openaiApiKey: 'sk-o' } } })
 

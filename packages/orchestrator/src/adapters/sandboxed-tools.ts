@@ -27,7 +27,7 @@ import {
   serverIdentity,
   type Tools,
 } from '@matrix/tool-manager'
-import { readProcessId } from '../background.ts'
+import * as z from 'zod'
 import { addServers } from '../config-servers.ts'
 import { problemOf } from '../halt.ts'
 import type { ServerApprovals } from '../server-approval.ts'
@@ -169,6 +169,11 @@ function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
   return { manifest, policy: policy ?? lock?.policy }
 }
 
+/** What the built-in shell says of a command that it leaves running, for programs. */
+const Started = z.object({ id: z.string() })
+const ProcessState = z.object({ isRunning: z.boolean(), exitCode: z.number().nullable(), output: z.string() })
+type ProcessState = z.infer<typeof ProcessState>
+
 type Surroundings = { states: ServerStates; isBoxing: boolean; sandbox: Sandbox }
 
 function openAgentTools(
@@ -182,47 +187,42 @@ function openAgentTools(
 
   async function call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult> {
     calls.set(name, (calls.get(name) ?? 0) + 1)
-    const { content, isError } = await executeTool(
+    const { content, structured, isError } = await executeTool(
       tools,
       { name, input },
       { signal: context.signal, onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)) },
     )
-    if (name === builtinTools.bash && input.background === true && !isError)
-      watch(context.callId, content, String(input.command))
+    const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
+    if (started?.success) watch(context.callId, started.data.id, String(input.command))
     return { content, isError }
   }
 
   /** Follows a background command through the same tool that the agent would use. */
-  function watch(callId: string, content: ToolExecResult['content'], command: string): void {
-    const processId = readProcessId(content)
-    if (!processId) return
-    const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000) => {
+  function watch(callId: string, processId: string, command: string): void {
+    const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000): Promise<ProcessState> => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }
       const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000 }
-      const {
-        content: [part],
-      } = await executeTool(tools, { name: builtinTools.background, input }, options)
-      return part?.type === 'text' ? part.text : ''
+      const { content, structured } = await executeTool(tools, { name: builtinTools.background, input }, options)
+      const state = ProcessState.safeParse(structured)
+      if (state.success) return state.data
+      // Whoever could tell has ended, and the command with it.
+      return {
+        isRunning: false,
+        exitCode: null,
+        output: content.map((part) => ('text' in part ? part.text : '')).join(),
+      }
     }
     request.onBackgroundStart(callId, {
       processId,
       command,
-      read: async () => (await ask('status')).replace(/^\[.*\]\n?/, ''),
+      read: async () => (await ask('status')).output,
       kill: async () => void (await ask('kill')),
     })
     void (async () => {
       while (!closing.signal.aborted) {
-        const text = await ask('await', 600_000)
-        if (/^\[\S+: running for /.test(text)) continue
-        const code = /^\[\S+: exit code (\d+)\]/.exec(text)?.[1]
-        const output = text.replace(/^\[.*\]\n?/, '')
-        if (!closing.signal.aborted)
-          request.onBackgroundEnd(callId, {
-            processId,
-            command,
-            exitCode: code === undefined ? null : Number(code),
-            output,
-          })
+        const { isRunning, exitCode, output } = await ask('await', 600_000)
+        if (isRunning) continue
+        if (!closing.signal.aborted) request.onBackgroundEnd(callId, { processId, command, exitCode, output })
         return
       }
     })()

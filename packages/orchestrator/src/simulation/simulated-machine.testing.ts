@@ -259,7 +259,11 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
       const dying = new Promise<'died'>((resolve) => {
         onDeath = () => resolve('died')
       })
-      return Promise.race([dying, work()])
+      const done = work().then((result) => {
+        death = undefined
+        return result
+      })
+      return Promise.race([dying, done])
     },
     async boot() {
       const self = mortal(life)

@@ -182,6 +182,9 @@ describe.each(connections)('%s', (kind, connect) => {
       .toMatch(/^\[bg_\d+: running for \d+ s\]\nup$/)
     put('seen', '')
     expect(await tools.text('background', { action: 'await', id })).toMatch(/exit code 0\]\nup\ndown$/)
+    expect(await tools.client.callTool({ name: 'background', arguments: { action: 'status', id } })).toMatchObject({
+      structuredContent: { id, isRunning: false, exitCode: 0, output: 'up\ndown' },
+    })
     expect(await tools.text('background', { action: 'await', id: stubborn, timeout_ms: 100 })).toContain('running')
     expect(await tools.text('background', { action: 'kill', id: stubborn })).toContain('ended by SIGTERM')
     const list = await tools.text('background', { action: 'list' })
@@ -293,6 +296,21 @@ describe.each(connections)('%s', (kind, connect) => {
       isError: true,
       text: expect.stringContaining('a is a folder'),
     })
+  })
+
+  test('write_file shows a file that it has not finished only under the name of a draft', async () => {
+    const written = tools.text('write_file', { path: 'large.txt', content: 'x'.repeat(4 << 20) })
+    const seen = new Set<string>()
+    const look = () => {
+      for (const name of readdirSync(worktree)) if (name.includes('draft') || name.includes('large')) seen.add(name)
+    }
+    const clock = setInterval(look, 0)
+    await written
+    clearInterval(clock)
+    look()
+
+    expect([...seen].filter((name) => name !== 'large.txt' && !name.startsWith('.matrix-draft-'))).toEqual([])
+    expect(readdirSync(worktree).filter((name) => name.startsWith('.matrix-draft-'))).toEqual([])
   })
 
   test('write_file writes through a link that stays inside', async () => {

@@ -20,7 +20,7 @@ export const bashTool = builtinTool({
   async run({ shell, workspace }, { command, timeout_ms = TIMEOUT_MS, background }, { signal, report }) {
     if (background) {
       const { id } = await shell.start(command)
-      return answer(`Started in the background as ${id}.`)
+      return { ...answer(`Started in the background as ${id}.`), structuredContent: { id } }
     }
     const progress = report && throttle(report)
     const result = await shell.run(command, { timeoutMs: timeout_ms, signal, onOutput: progress?.add })
@@ -51,7 +51,9 @@ export const backgroundTool = builtinTool({
       await entry.ended
     }
     if (action === 'await') await waitFor(entry, timeout_ms, signal)
-    return answer([`[${entry.id}: ${stateOf(entry)}]`, entry.capture.text().trimEnd()].join('\n').trimEnd())
+    const output = entry.capture.text().trimEnd()
+    const state = { id: entry.id, isRunning: !entry.end, exitCode: entry.end?.code ?? null, output }
+    return { ...answer([`[${entry.id}: ${stateOf(entry)}]`, output].join('\n').trimEnd()), structuredContent: state }
   },
 })
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { DRAFT_PREFIX } from '@matrix/protocol'
 import { failed, resolveTarget, type Workspace } from './workspace.ts'
 
 export type WriteResult = { path: string; bytes: number; existed: boolean }
@@ -26,7 +27,7 @@ export async function writeWholeFile(workspace: Workspace, path: string, text: s
 }
 
 async function replaceFile(target: string, text: string, mode: number | undefined): Promise<void> {
-  const draft = join(dirname(target), `.${basename(target).slice(0, 100)}.${randomBytes(6).toString('hex')}`)
+  const draft = join(dirname(target), `${DRAFT_PREFIX}${randomBytes(8).toString('hex')}`)
   try {
     const file = await open(draft, 'wx', mode ?? 0o666)
     try {

@@ -47,9 +47,14 @@ export const benchmark: Benchmark = {
       await sleep(watchedMs)
       const usage = await daemon.use()
       const heard = await answerOf<Heard>(listeners, { report: true })
+      const toldAt = performance.now()
       await daemon.end('SIGTERM')
+      const endedMs = performance.now() - toldAt
       const bareMs = await measureBare(home, listeners, watch, heard.frames)
-      return figuresOf(usage, heard, bareMs)
+      return [
+        ...figuresOf(usage, heard, bareMs),
+        allowed('until all of them were stopped in order', 'ms', endedMs, 5000),
+      ]
     } finally {
       await daemon.end('SIGKILL')
       listeners.kill()

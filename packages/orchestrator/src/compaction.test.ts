@@ -1,0 +1,42 @@
+import { findPendingMessages } from '@matrix/event-store'
+import { checkRequest } from '@matrix/mock-provider'
+import { loopTools } from '@matrix/protocol'
+import { checkpointSections } from '@matrix/provider-loop'
+import { expect, test } from 'vitest'
+import { openOffice, type Script } from './simulation/office.testing.ts'
+
+const summary = `<summary>${checkpointSections.map((section) => `## ${section}\nAs before.`).join('\n')}</summary>`
+const summarises: Script = ({ last }) =>
+  last.includes('<summary>') ? { text: summary } : { calls: [{ name: loopTools.yield }] }
+
+test('wherever the process dies in a compaction, no message is lost or heard twice, and the summary is written once', async () => {
+  for (let steps = 1; ; steps += 1) {
+    const office = await openOffice({ shop: summarises })
+    await office.say('Remember the milk')
+    await office.settle()
+    const params = { projectId: office.projectId, taskId: office.rootId }
+    const isDead = await office.dieWithin(
+      steps,
+      async () => {
+        await office.orchestrator().compactAgent({ params, query: {}, body: undefined })
+        await office.say('And the bread', { requestId: 'r1' })
+      },
+      steps % 2 === 0 ? 'kill' : 'power',
+    )
+    if (isDead) await office.restart()
+    await office.say('And the bread', { requestId: 'r1' })
+    await office.say('What was it?')
+    await office.settle()
+
+    const events = await office.events()
+    const read = events.flatMap((event) => (event.type === 'messages_consumed' ? event.messageIds : []))
+    const said = events.flatMap((event) => (event.type === 'message' ? [event.message.id] : []))
+    expect(read.toSorted(), `after ${steps} steps`).toEqual([...new Set(said)].toSorted())
+    expect(findPendingMessages(events)).toEqual([])
+    expect(events.filter(({ type }) => type === 'compact_marker').length).toBeLessThanOrEqual(1)
+    const last = office.machine.requests.at(-1)?.text ?? ''
+    for (const words of ['Remember the milk', 'And the bread', 'What was it?']) expect(last).toContain(words)
+    checkRequest('anthropic', { model: 'm', max_tokens: 1, messages: JSON.parse(`[${last}]`), tools: [] })
+    if (!isDead) return
+  }
+})

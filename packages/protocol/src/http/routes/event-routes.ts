@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { TaskId } from '../../task.ts'
+import { EventPage } from '../feed.ts'
+import { ProjectId } from '../project.ts'
+import { route } from '../route.ts'
+import { limit, ofTask, seq } from './fields.ts'
+
+const Cost = z.object({
+  task: z.string().optional(),
+  day: z.string().optional(),
+  model: z.string().optional(),
+  session: z.string().optional(),
+  usd: z.number(),
+  turns: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  cacheReadTokens: z.number(),
+  cacheWriteTokens: z.number(),
+})
+
+const SearchHit = z.object({
+  projectId: ProjectId,
+  taskId: z.string(),
+  seq: z.number().int(),
+  type: z.string(),
+  ts: z.string(),
+  snippet: z.object({ text: z.string(), marks: z.array(z.tuple([z.number(), z.number()])) }),
+})
+
+export const eventRoutes = {
+  readEvents: route('GET /api/projects/:projectId/tasks/:taskId/events', 'events', 'A page of a conversation', {
+    params: ofTask,
+    query: z.object({ before: seq.optional(), after: seq.optional(), limit: limit.default(200) }),
+    response: EventPage,
+  }),
+  search: route('GET /api/search', 'events', 'Looks words up in everything ever said and done', {
+    query: z.object({
+      q: z.string().min(1).max(1000),
+      projectId: ProjectId.optional(),
+      taskId: TaskId.optional(),
+      types: z.string().optional(),
+      since: z.iso.datetime().optional(),
+      until: z.iso.datetime().optional(),
+      limit: limit.default(20),
+    }),
+    response: z.object({ hits: z.array(SearchHit), complete: z.boolean() }),
+  }),
+  readCosts: route('GET /api/costs', 'events', 'What was spent, summed as asked', {
+    query: z.object({
+      projectId: ProjectId.optional(),
+      taskId: TaskId.optional(),
+      /** Any of task, day, model and session, separated by commas. */
+      by: z
+        .string()
+        .regex(/^(task|day|model|session)(,(task|day|model|session))*$/)
+        .default('day'),
+      since: z.string().optional(),
+      until: z.string().optional(),
+    }),
+    response: z.array(Cost),
+  }),
+} as const
