@@ -219,12 +219,15 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       const { projectId, alias } = params
       const ctx = contextOf(projectId)
       const { id: taskId } = ctx.tree.get(params.taskId)
+      const view = () => projectOperations.listTools(ctx, { params: { projectId, taskId }, query: {}, body: undefined })
+      if (!(await view()).servers.some((server) => server.alias === alias))
+        throw new MatrixError('TOOL_UNKNOWN', `The task has no server "${alias}".`)
       if (body.decision === 'approve')
         await ctx.tools.approveDrift?.({ agents: agentsAbove(ctx, taskId), alias, surface: body.surface })
       // The same denial that a person would write into the settings, where they can take it back.
       else await config.deny(registry.get(projectId), `@${alias}/*`)
       await configChanged(projectId)
-      return projectOperations.listTools(ctx, { params: { projectId, taskId }, query: {}, body: undefined })
+      return view()
     },
     async setConfig({ params, query, body }) {
       await config.set(params.layer, params.key, body.value, projectFor(query.projectId))

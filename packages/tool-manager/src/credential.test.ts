@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openRedactor } from './redactor.ts'
-import { bootHarness, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
+import { bootHarness, lockOf, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
 
 const secret = 'sk-canary/0123456789+abc'
 
@@ -41,6 +41,18 @@ test('a value never reaches an error or an event', async () => {
 
   expect(answer.error?.message).toContain('[redacted TEST_KEY]')
   expect(JSON.stringify([answer, events, answer.error?.message, answer.error?.stack])).not.toContain(secret)
+})
+
+test('a value that a server writes into its own definitions reaches nobody who is told that they changed', async () => {
+  const tools = [surface('echo')]
+  const server = scriptedServer({ tools, tellsEnv: 'API_KEY' }, { env: ['API_KEY=$env:TEST_KEY'] })
+  const manifest = manifestOf([server])
+  const { call, events } = await bootHarness({ manifest, lock: lockOf(manifest, { scripted: tools }), ...given })
+  const answer = await call('echo')
+  const told = events.map((event) => ('found' in event ? { ...event, found: undefined } : event))
+
+  expect(answer.error?.message).toContain('[redacted TEST_KEY]')
+  expect(JSON.stringify([answer, told, answer.error?.message, answer.error?.stack])).not.toContain(secret)
 })
 
 test('a missing variable is named, and nothing is started', async () => {

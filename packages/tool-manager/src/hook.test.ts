@@ -112,6 +112,6 @@ function withHook(hook: Hook) {
 }
 
 function isAlive(pid: number): boolean {
-  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
+  const state = spawnSync('/bin/ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
   return state !== '' && !state.startsWith('Z')
 }

@@ -3,7 +3,7 @@ import { MatrixError } from '@matrix/protocol'
 import type { Connection } from './connection.ts'
 import { checkServer, driftError, type Verification } from './verification.ts'
 
-/** What happens to a server, for logs and screens. No text in it comes from the server unredacted. */
+/** What happens to a server, for logs and screens. Only `found` holds the server's own words: whoever shows them redacts them. */
 export type ServerEvent =
   | { type: 'server_started'; alias: string; era: Connection['era']; tools: number; tookMs: number }
   | { type: 'server_checked'; alias: string; verification: Verification; found: ToolSurface[] }
@@ -103,7 +103,7 @@ export function openManagedServer(options: ManagedServerOptions): ManagedServer 
       return live
     } catch (error) {
       void opened?.close().catch(() => {})
-      throw signal.aborted ? error : refuse(error)
+      throw signal.aborted ? givenUp(alias, error) : refuse(error)
     }
   }
 
@@ -195,6 +195,10 @@ function unavailable(alias: string, error: MatrixError): MatrixError {
   if (kept.has(error.code)) return error
   const message = `"${alias}" could not be started. ${error.message}`
   return new MatrixError('SERVER_UNAVAILABLE', message, { hint: error.hint, cause: error })
+}
+
+function givenUp(alias: string, cause: unknown): MatrixError {
+  return new MatrixError('TOOL_CANCELLED', `"${alias}" was given up while it started.`, { cause })
 }
 
 /** A list that cannot be read can never be the one that was agreed to. */

@@ -246,9 +246,16 @@ function placeWorkspace(text: string, worktree: string | undefined): string {
   return text === '/workspace' || text.startsWith('/workspace/') ? worktree + text.slice('/workspace'.length) : text
 }
 
+/** The same object goes to whoever called; its stack begins with the message that it was made with. */
+function redactError(error: MatrixError, redactor: Redactor): void {
+  error.message = redactor.text(error.message)
+  if (error.stack !== undefined) error.stack = redactor.text(error.stack)
+}
+
 function redacting(redactor: Redactor, listener: ServerPoolOptions['onEvent']): (event: PoolEvent) => void {
   return (event) => {
-    if ('error' in event) event.error.message = redactor.text(event.error.message)
-    listener?.(event)
+    if ('error' in event) redactError(event.error, redactor)
+    if (event.type === 'server_checked') listener?.({ ...event, verification: redactor.value(event.verification) })
+    else listener?.(event)
   }
 }

@@ -67,7 +67,7 @@ type ServerState = {
   found?: readonly ToolSurface[] | undefined
 }
 
-export type ServerStates = {
+type ServerStates = {
   observe(event: PoolEvent): void
   of(server: Server, locked: LockedServer | undefined): ServerState
 }

@@ -51,8 +51,10 @@ test('what hides in a definition can be looked at, and nobody can agree to it', 
 })
 
 test('a server that is blocked is kept from every agent of the project', async () => {
-  const { call, answer, orchestrator, projectId } = await open()
+  const { call, answer, orchestrator, projectId, rootId: taskId } = await open()
+  const everything = { params: { projectId, taskId, alias: '*' }, query: {}, body: { decision: 'block' as const } }
 
+  await expect(orchestrator.answerDrift(everything)).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' })
   expect((await answer({ decision: 'block' }))?.tools.map(({ gate }) => gate)).toEqual(['deny'])
   expect(await call()).not.toContain('milk')
   const { entries } = await orchestrator.readConfig({ params: {}, query: { projectId }, body: undefined })
