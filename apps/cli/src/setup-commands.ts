@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Done, json, project, yes } from './command-options.ts'
 
 /** Commands for projects, settings, keys, devices and the daemon itself. */
@@ -171,7 +171,12 @@ function addDaemon(program: Command, done: Done): void {
   daemon
     .command('install')
     .summary('have the system start it when you sign in (systemd, launchd)')
-    .option('--print', 'only show the file')
+    .addOption(
+      new Option('--print [system]', 'only show the file; that of systemd or launchd, wherever this is').choices([
+        'systemd',
+        'launchd',
+      ]),
+    )
     .option(...json)
     .action(async (options) => done(await (await import('./commands/daemon-install.ts')).install(options)))
 }

@@ -46,7 +46,7 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   const planning = planCreation(work, options)
   planning.catch(() => {}) // What is wrong with the hook is said first.
   const hook = work.repository.checkout ? await findSetupHook(work.repository.checkout) : undefined
-  if (hook) await requireApproval(work, hook)
+  if (hook) await requireApproval(work, hook, signal)
   await refuseObstacle(work, taskId)
 
   const record = await planning
@@ -57,7 +57,7 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
     keeping.catch(() => {}) // It is heard at the end, unless something else fails before.
     await fillWorktree(work, taskId, record.commit, options)
     const script = hook ?? (await findSetupHook(places.worktree(taskId)))
-    if (!hook) await requireApproval(work, script)
+    if (!hook) await requireApproval(work, script, signal)
     await setUp(work, record, script, options)
     await keeping
   } catch (error) {
@@ -123,11 +123,26 @@ async function refuseObstacle({ disk, places }: WorktreeWork, taskId: string): P
     throw new MatrixError('WORKTREE_OBSTRUCTED', `${path} exists, but git knows no worktree there`)
 }
 
-async function requireApproval({ approveSetup }: WorktreeWork, hook: SetupHook): Promise<void> {
-  if (await approveSetup(hook)) return
+async function requireApproval(
+  { approveSetup }: WorktreeWork,
+  hook: SetupHook,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (await orAborted(approveSetup(hook), signal)) return
   throw new MatrixError('AUTHORIZATION_DENIED', `${hook.path} has not been approved (sha256 ${hook.sha256})`, {
     hint: 'Read the script and approve it; every change to it asks again.',
   })
+}
+
+/** A person may take a year to answer; whoever is stopped does not wait for it. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason)
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop)
+  })
+  return Promise.race([work, aborted]).finally(() => signal?.removeEventListener('abort', stop))
 }
 
 async function addMetadata(

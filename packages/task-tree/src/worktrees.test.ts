@@ -155,6 +155,21 @@ describe('creating', () => {
     await expectNothingLeft()
   })
 
+  test('who is stopped while a person is asked about the script does not wait for the answer', async () => {
+    const stop = new AbortController()
+    const careful = await scratch.open({
+      approveSetup: () => {
+        stop.abort(new Error('stopped'))
+        return new Promise(() => {})
+      },
+    })
+
+    await expect(
+      careful.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', signal: stop.signal }),
+    ).rejects.toThrow('stopped')
+    await expectNothingLeft()
+  })
+
   test('a branch that a task has already is taken up again, whatever its title is now', async () => {
     const taskId = newId()
     const { path, branch } = await make(taskId)

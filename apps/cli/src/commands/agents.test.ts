@@ -211,16 +211,24 @@ test('an approval binds to the arguments that were looked at', async () => {
 })
 
 test('a question is answered by its task, in words or by the number of an option', async () => {
-  const { env, asked } = await fakeDaemon({ listAttention: [question, approval], answerQuestion: null })
+  const ofRoot = { ...question, id: 'question:root', taskId: rootId, taskTitle: 'Ship it' }
+  const listProjects = [projectView({ rootTaskId: rootId })]
+  const { env, asked } = await fakeDaemon({
+    listProjects,
+    listAttention: [question, approval, ofRoot],
+    answerQuestion: null,
+  })
 
   expect((await matrix(['inbox'], { env })).stdout).toMatch(
     /question {2}Write the parser.*\n {2}Which\?\n {2}1\. left\n {2}2\. right\n {2}→ matrix answer 01K1A0000000 "…"\n\napproval/,
   )
   await matrix(['answer', 'parser', '2'], { env })
   await matrix(['answer', childId, 'neither,', 'thanks'], { env })
+  await matrix(['answer', 'root', 'both'], { env })
   expect(asked.filter(({ operation }) => operation === 'answerQuestion').map(({ body }) => body)).toEqual([
     { answer: 'right' },
     { answer: 'neither, thanks' },
+    { answer: 'both' },
   ])
   expect(await matrix(['answer', 'nobody', 'x'], { env })).toMatchObject({
     code: 2,
@@ -462,11 +470,18 @@ test('a device is let in only by someone who sees its fingerprint', async () => 
 test('the service that starts the daemon names its program and its data', async () => {
   const home = folderWith()
   const { env } = await fakeDaemon({})
-  const { stdout, code } = await matrix(['daemon', 'install', '--print'], { env: { ...env, HOME: home } })
+  const show = (...system: string[]) =>
+    matrix(['daemon', 'install', '--print', ...system], { env: { ...env, HOME: home } })
+  const [unit, agent] = [await show('systemd'), await show('launchd')]
 
-  expect(code).toBe(0)
-  expect(stdout).toContain('matrix-daemon.js')
-  expect(stdout).toContain(`MXD_DATA_DIR=${env.MXD_DATA_DIR}`)
+  for (const { code, stdout } of [unit, agent, await show()]) {
+    expect(code).toBe(0)
+    expect(stdout).toContain('matrix-daemon.js')
+    expect(stdout).toContain(env.MXD_DATA_DIR)
+  }
+  expect(unit.stdout).toContain('[Service]\nExecStart=')
+  expect(agent.stdout).toContain('<key>ProgramArguments</key>')
+  expect((await show('cron')).code).toBe(2)
 })
 
 test('the log of the daemon is shown from its end, with nothing in it that a terminal would obey', async () => {

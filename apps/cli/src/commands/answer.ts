@@ -27,7 +27,7 @@ export async function answer(
     return exitCode.ok
   }
 
-  const chosen = id === undefined ? questions : [findWaiting(questions, id)]
+  const chosen = id === undefined ? questions : [await findWaiting(client, questions, id)]
   for (const question of chosen) {
     const text = words.length > 0 ? await readWords(words) : await askPerson(question)
     if (text === '') continue

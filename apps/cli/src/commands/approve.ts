@@ -32,7 +32,7 @@ export async function approve(id: string | undefined, options: ApproveOptions): 
     })
   }
 
-  const chosen = id === undefined && !isDecided ? waiting : [findWaiting(waiting, id) as Approval]
+  const chosen = id === undefined && !isDecided ? waiting : [(await findWaiting(client, waiting, id)) as Approval]
   for (const one of chosen) {
     const decision = isDecided ? decide(one, options) : await askAbout(one)
     if (!decision) continue
@@ -84,13 +84,21 @@ function formatApproval({ id, taskTitle, since, approval }: Approval): string {
   return [
     `${yellow(approval.sideEffect)}  ${bold(printableLine(approval.uri))}`,
     dim(
-      `  ${printableLine(taskTitle)} · asked ${formatDuration(Date.now() - Date.parse(since))} ago · ends in ${formatDuration(Date.parse(approval.expiresAt) - Date.now())}`,
+      `  ${printableLine(taskTitle)} · asked ${formatDuration(Date.now() - Date.parse(since))} ago${endOf(approval.expiresAt)}`,
     ),
     ...formatInput(approval.input).map((text) => `  ${text}`),
     `  ${printableLine(approval.reason)}`,
     dim(`  id      ${id}`),
     dim(`  digest  ${approval.inputDigest}`),
   ].join('\n')
+}
+
+const DAY_MS = 24 * 3600 * 1000
+
+/** What waits for as long as it takes has no end that anybody would want to know. */
+function endOf(expiresAt: string): string {
+  const leftMs = Date.parse(expiresAt) - Date.now()
+  return leftMs > 30 * DAY_MS ? '' : ` · ends in ${formatDuration(leftMs)}`
 }
 
 /** Nobody agrees to what cannot be read: text of several lines stands as it would be run or written. */

@@ -7,14 +7,14 @@ import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { print, printJson } from '../terminal.ts'
 
-type InstallOptions = { print?: boolean; json?: boolean }
+type InstallOptions = { print?: boolean | keyof typeof services; json?: boolean }
 type Service = { file: string; text: string; enable: string; remove: string }
 
 const LABEL = 'dev.matrix.daemon'
 
 /** Writes what the system needs to start the daemon when its user signs in. Nothing is enabled before that user says so. */
 export async function install(options: InstallOptions): Promise<ExitCode> {
-  const service = await serviceFor(process.platform)
+  const service = await serviceFor(typeof options.print === 'string' ? options.print : systemHere())
   if (options.print) {
     print(service.text)
     return exitCode.ok
@@ -37,11 +37,17 @@ export async function install(options: InstallOptions): Promise<ExitCode> {
   return exitCode.ok
 }
 
-async function serviceFor(platform: NodeJS.Platform): Promise<Service> {
+const services = { systemd: systemdUnit, launchd: launchdAgent }
+
+function systemHere(): keyof typeof services | undefined {
+  if (process.platform === 'linux') return 'systemd'
+  return process.platform === 'darwin' ? 'launchd' : undefined
+}
+
+async function serviceFor(system: keyof typeof services | undefined): Promise<Service> {
   const command = [process.execPath, await findDaemonProgram()]
-  if (platform === 'linux') return systemdUnit(command)
-  if (platform === 'darwin') return launchdAgent(command)
-  throw new MatrixError('REQUEST_INVALID', `There is no service for ${platform} yet.`, {
+  if (system) return services[system](command)
+  throw new MatrixError('REQUEST_INVALID', `There is no service for ${process.platform} yet.`, {
     hint: `Have your system run: ${command.join(' ')}`,
   })
 }

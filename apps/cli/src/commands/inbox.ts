@@ -1,3 +1,4 @@
+import type { Client } from '@matrix/client'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { formatDuration } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
@@ -26,7 +27,7 @@ async function readInbox({ project }: PlaceOptions): Promise<Attention[]> {
 
 async function dismiss(id: string, options: InboxOptions): Promise<ExitCode> {
   const client = await connect()
-  const one = findWaiting(await client.listAttention(), id)
+  const one = await findWaiting(client, await client.listAttention(), id)
   await client.dismissAttention({ attentionId: one.id })
   if (options.json) printJson(one)
   else print('Put aside.')
@@ -34,8 +35,13 @@ async function dismiss(id: string, options: InboxOptions): Promise<ExitCode> {
 }
 
 /** The one that is meant by its id or by its task; the only one when none is named. */
-export function findWaiting(waiting: readonly Attention[], name: string | undefined): Attention {
-  const found = name === undefined ? waiting : waiting.filter((one) => isMeant(one, name))
+export async function findWaiting(
+  client: Client,
+  waiting: readonly Attention[],
+  name: string | undefined,
+): Promise<Attention> {
+  const roots = name === 'root' ? (await client.listProjects()).map(({ rootTaskId }) => rootTaskId) : []
+  const found = name === undefined ? waiting : waiting.filter((one) => isMeant(one, name) || roots.includes(one.taskId))
   const [only, ...others] = found
   if (only && others.length === 0) return only
   if (!only)

@@ -7,6 +7,7 @@ import {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifySchemaCompiler,
   fastify,
   LogController,
 } from 'fastify'
@@ -73,15 +74,12 @@ export function buildApp(options: AppOptions): FastifyInstance {
       reply.code(failure.status).headers(securityHeaders).send(failure.toJSON())
     },
     serverFactory: (listener) => createHttpServer(listener, tls),
+    // Given here and not later, so that those it would use otherwise are not even loaded.
+    schemaController: {
+      compilersFactory: { buildValidator: () => validate as never, buildSerializer: () => () => JSON.stringify },
+    },
   })
 
-  app.setValidatorCompiler<z.ZodType>(({ schema, httpPart = 'request' }) => (value) => {
-    const parsed = schema.safeParse(value)
-    return parsed.success
-      ? { value: parsed.data }
-      : { error: toRequestError(partNames[httpPart] ?? httpPart, parsed.error) }
-  })
-  app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler((error, request, reply) => answerFailure(log, error, request, reply))
   app.setNotFoundHandler((request) => {
     throw new MatrixError('ROUTE_UNKNOWN', `There is no ${request.method} ${request.url.slice(0, 200)}.`)
@@ -97,6 +95,14 @@ export function buildApp(options: AppOptions): FastifyInstance {
 }
 
 const partNames: Record<string, string> = { querystring: 'query' }
+
+const validate: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {
+  const part = partNames[httpPart] ?? httpPart
+  return (value) => {
+    const parsed = schema.safeParse(value)
+    return parsed.success ? { value: parsed.data } : { error: toRequestError(part, parsed.error) }
+  }
+}
 
 function addJsonParser(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
