@@ -36,7 +36,8 @@ try {
 
   await goTo('tree')
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox').fill('dis')
+  await page.getByRole('combobox').fill('discount')
+  await page.getByRole('option').nth(3).waitFor()
   await take('palette')
 
   await page.emulateMedia({ colorScheme: 'dark' })
@@ -61,7 +62,9 @@ try {
   try {
     const newcomer = await openTab(browser)
     await enterByAddress(newcomer, demo)
-    await newcomer.page.getByRole('button', { name: '€' }).waitFor({ timeout: 60_000 })
+    await newcomer.page.getByText('Pick an answer in the inbox').waitFor({ timeout: 60_000 })
+    await newcomer.page.goto(demo.url)
+    await newcomer.page.getByRole('button', { name: '€' }).waitFor()
     await newcomer.page.screenshot({ path: `${folder}/first-visit.png` })
   } finally {
     await demo.close()

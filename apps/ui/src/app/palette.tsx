@@ -16,6 +16,7 @@ import { useLive } from '../live/live.ts'
 import { Key } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { StatusDot } from '../parts/status-dot.tsx'
+import { markedParts } from '../search/marks.ts'
 import { useActions } from './actions.ts'
 import { showKeys } from './key-help.tsx'
 import { matchScore } from './match.ts'
@@ -218,7 +219,10 @@ function useSaidChoices(typed: string): Choice[] {
     const hits = (data?.hits ?? []).map(({ projectId, taskId, seq, snippet }) => ({
       id: `${taskId}-${seq}`,
       group: everything.group,
-      label: snippet.text.slice(0, 200),
+      label: markedParts(snippet)
+        .map(({ text }) => text)
+        .join('')
+        .slice(0, 200),
       detail: tasks[projectId]?.[taskId]?.title ?? '',
       icon: <MessageSquareText size={14} aria-hidden />,
       run: () => void navigate({ to: '/p/$projectId/t/$taskId', params: { projectId, taskId }, search: { seq } }),

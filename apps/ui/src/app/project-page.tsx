@@ -1,3 +1,4 @@
+import type { TaskView } from '@matrix/protocol/http'
 import { Link, useParams } from '@tanstack/react-router'
 import { ChartGantt, Columns3, GitMerge, ListTree, ReceiptText, SquareTerminal } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -6,6 +7,7 @@ import { MadeUp } from '../money/made-up.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Money } from '../parts/figures.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
+import { standingOf } from '../parts/status-dot.tsx'
 
 const views = [
   { to: '/p/$projectId', label: 'Tree', icon: ListTree },
@@ -16,11 +18,17 @@ const views = [
   { to: '/p/$projectId/money', label: 'Money', icon: ReceiptText },
 ] as const
 
+function isAtWork(task: TaskView): boolean {
+  return standingOf(task).isAlive
+}
+
 /** The frame that all views of one project share: its name, how it is, and the way from one view to the next. */
 export function ProjectPage({ actions, children }: { actions?: ReactNode; children: ReactNode }) {
   const { projectId } = useParams({ strict: false })
   const project = useProject(projectId)
   const isLoaded = useLive((live) => live.isLoaded)
+  // Whoever waits for a person does not work, whatever is open meanwhile.
+  const working = useLive(({ tasks }) => Object.values(tasks[projectId ?? ''] ?? {}).filter(isAtWork).length)
   if (!projectId || !project)
     return isLoaded ? <Empty title="There is no such project">It may have been removed.</Empty> : <Loading />
 
@@ -35,7 +43,7 @@ export function ProjectPage({ actions, children }: { actions?: ReactNode; childr
           {project.baseBranch ? <span className="font-mono">{project.baseBranch}</span> : null}
           <span aria-hidden>·</span>
           <span>
-            {project.agents.working} of {project.agents.live} agents working
+            {working} of {project.agents.live} agents working
           </span>
           <span aria-hidden>·</span>
           <Money usd={project.costUsd} />

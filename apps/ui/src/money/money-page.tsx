@@ -10,7 +10,7 @@ import { useNow } from '../parts/clock.ts'
 import { Money, Tokens } from '../parts/figures.tsx'
 import { formatCount, formatUsd } from '../parts/formats.ts'
 import { Empty, ErrorState, Loading } from '../parts/states.tsx'
-import { StatusDot } from '../parts/status-dot.tsx'
+import { StatusDot, standingOf } from '../parts/status-dot.tsx'
 import { Budget } from './budget.tsx'
 import { DayChart } from './day-chart.tsx'
 import { MadeUpNotice } from './made-up.tsx'
@@ -130,7 +130,7 @@ function Burn({ tasks }: { tasks: readonly TaskView[] }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: one sample for each tick of the clock, not for each event.
   useEffect(() => setSamples((before) => addSample(before, { at: now, usd: total })), [now])
   const rate = burnRate(samples)
-  const working = tasks.filter(({ activity }) => activity === 'working').length
+  const working = tasks.filter((task) => standingOf(task).isAlive).length
 
   return (
     <div className="rounded-lg border bg-surface p-3">

@@ -94,7 +94,7 @@ function Tools({ task, view }: { task: TaskView; view: ToolsView }) {
               </Button>
             ) : null}
           </div>
-          {view.servers.map((server) => (
+          {view.servers.toSorted(byTrouble).map((server) => (
             <Server
               key={server.alias}
               server={server}
@@ -107,6 +107,11 @@ function Tools({ task, view }: { task: TaskView; view: ToolsView }) {
       )}
     </div>
   )
+}
+
+/** What somebody has to look at stands first. */
+function byTrouble(one: ServerStatus, other: ServerStatus): number {
+  return Number(other.problem !== null) - Number(one.problem !== null)
 }
 
 function SandboxState({ sandbox }: { sandbox: ToolsView['sandbox'] }) {
@@ -200,9 +205,17 @@ function Trouble({ server, task }: { server: ServerStatus; task: TaskView }) {
   if (!server.problem) return null
   return (
     <div className="border-b bg-bad-soft px-3 py-2">
-      <p className="break-words font-medium text-bad">{server.problem.message}</p>
-      <p className="text-ink-2">{server.problem.hint}</p>
-      {server.drifted ? <DriftView server={server} drift={server.drifted} task={task} /> : null}
+      {server.drifted ? (
+        <>
+          <p className="font-medium text-bad">{server.alias} is not what was agreed to.</p>
+          <DriftView server={server} drift={server.drifted} task={task} />
+        </>
+      ) : (
+        <>
+          <p className="break-words font-medium text-bad">{server.problem.message}</p>
+          <p className="text-ink-2">{server.problem.hint}</p>
+        </>
+      )}
     </div>
   )
 }
