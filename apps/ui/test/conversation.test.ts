@@ -139,7 +139,8 @@ describeInBrowser('looking at one task', () => {
 
   test('from any event another task can go on, knowing only what came before it', async () => {
     const event = await eventOf('A small picture.')
-    await conversation().getByText('A small picture.').hover()
+    // The agent goes on writing, which moves what is under a mouse; an event that a link names keeps its tools.
+    await page.goto(`${world.url}/p/${projectId}/t/${taskId}?seq=${event}`)
     await page.getByRole('button', { name: 'Fork from here' }).click()
     await page.getByRole('heading', { name: 'Clerk (fork)' }).waitFor()
 
