@@ -24,7 +24,9 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   loadCosts(ctx)
 
   const launched: string[] = []
-  for (const task of ctx.tree.list().filter(({ folder }) => !folder)) {
+  const tasks = ctx.tree.list().filter(({ folder }) => !folder)
+  await settleSessions(ctx, tasks)
+  for (const task of tasks) {
     const verdict = await judge(ctx, task).catch((error) => {
       const problem = problemOf(error)
       resumed.problems.push(`${task.title}: ${problem.message}`)
@@ -40,6 +42,18 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   for (const taskId of launched) launchAgent(ctx, taskId)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
+}
+
+const AT_ONCE = 16
+
+/** Whoever opens a session first waits for the disk to have all of it. Many wait together; judged is one after the other. */
+async function settleSessions(ctx: ProjectContext, tasks: readonly TaskNode[]): Promise<void> {
+  const left = tasks.filter(({ id, status }) => status !== 'closed' && ctx.store.index.findSession(id)).values()
+  const settle = async () => {
+    // What is wrong with one is said when it is judged.
+    for (const { id } of left) await ctx.store.lastSeq(id).catch(() => undefined)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, settle))
 }
 
 /** Puts a damaged session right, as far as that is possible, and lets its task go on from there. */
