@@ -62,7 +62,7 @@ try {
   try {
     const newcomer = await openTab(browser)
     await enterByAddress(newcomer, demo)
-    await newcomer.page.getByText('Pick an answer in the inbox').waitFor({ timeout: 60_000 })
+    await newcomer.page.getByText('Pick an answer in the inbox').first().waitFor({ timeout: 60_000 })
     await newcomer.page.goto(demo.url)
     await newcomer.page.getByRole('button', { name: '€' }).waitFor()
     await newcomer.page.screenshot({ path: `${folder}/first-visit.png` })

@@ -192,7 +192,7 @@ function Server({ server, sandbox, tools, task }: ServerProps) {
         <ul className="divide-y">
           {tools.map((tool) => (
             <li key={tool.wireName}>
-              <ToolRow alias={server.alias} tool={tool} task={task} />
+              <ToolRow server={server} tool={tool} task={task} />
             </li>
           ))}
         </ul>
@@ -230,8 +230,15 @@ const gates: Record<Tool['gate'], { label: string; tone: Tone; means: string }> 
   deny: { label: 'Denied', tone: 'bad', means: 'Never called.' },
 }
 
-function ToolRow({ alias, tool, task }: { alias: string; tool: Tool; task: TaskView }) {
-  const gate = gates[tool.gate]
+const heldBack = {
+  label: 'Held back',
+  tone: 'bad',
+  means: 'Not called while its server is not what was agreed to.',
+} as const
+
+function ToolRow({ server, tool, task }: { server: ServerStatus; tool: Tool; task: TaskView }) {
+  const isHeldBack = server.state === 'drifted' || server.state === 'quarantined'
+  const gate = isHeldBack && tool.gate !== 'deny' ? heldBack : gates[tool.gate]
   return (
     <div className="flex flex-wrap items-start gap-x-3 gap-y-1 px-3 py-2">
       <div className="min-w-0 flex-1 basis-64">
@@ -249,7 +256,7 @@ function ToolRow({ alias, tool, task }: { alias: string; tool: Tool; task: TaskV
       <Badge tone={gate.tone} title={gate.means}>
         {gate.label}
       </Badge>
-      <Block pattern={denyPattern(alias, tool.name)} name={tool.name} projectId={task.projectId} />
+      <Block pattern={denyPattern(server.alias, tool.name)} name={tool.name} projectId={task.projectId} />
     </div>
   )
 }
