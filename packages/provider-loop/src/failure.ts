@@ -81,7 +81,7 @@ export type RetryPolicy = {
   maxMs: number
 }
 
-/** Two to four minutes in all: a provider that is down for one needs nobody. */
+/** One and a half to three minutes in all: a provider that is down for one needs nobody. */
 export const defaultRetry: RetryPolicy = { attempts: 9, baseMs: 1000, maxMs: 60_000 }
 
 /** What the provider asks for, or twice as long each time; never in step with other agents that failed together. */
