@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cp, rm } from 'node:fs/promises'
 import { build, context } from 'esbuild'
-import { nodeProgram } from '../../tooling/bundle/node-program.mjs'
+import { nodeProgram } from '../../bundle.base.mjs'
 
 await rm('dist', { recursive: true, force: true })
 // The built-in server runs in its box as one file of its own, the same one that its package has.

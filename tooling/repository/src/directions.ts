@@ -54,7 +54,7 @@ const testsMayUse = (name: string): string[] => {
 }
 
 /** Files above the packages that every package may read. */
-const shared = ['vitest.base.ts']
+const shared = ['bundle.base.mjs', 'vitest.base.ts']
 
 const dependencyKinds = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'] as const
 
