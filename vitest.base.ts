@@ -9,6 +9,7 @@ export function packageTests(): ViteUserConfigExport {
       // Several packages test at once, and many tests start real processes: slow is not yet broken.
       testTimeout: 60_000,
       hookTimeout: 60_000,
+      expect: { poll: { timeout: 20_000 } },
     },
   })
 }

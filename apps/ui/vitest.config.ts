@@ -8,6 +8,5 @@ export default mergeConfig(packageTests() as ViteUserConfig, {
     fileParallelism: false,
     hookTimeout: 120_000,
     testTimeout: 60_000,
-    expect: { poll: { timeout: 20_000 } },
   },
 } satisfies ViteUserConfig)

@@ -211,6 +211,9 @@ describeInBrowser('a person and their agents', () => {
     await row('Leaflet').focus()
     await page.keyboard.press('Alt+ArrowUp')
     await expect.poll(async () => (await childrenOf('shop')).at(-2)).toBe('Leaflet')
+    const last = (await childrenOf('shop')).at(-1) ?? ''
+    const heightOf = async (title: string) => (await row(title).boundingBox())?.y ?? 0
+    await expect.poll(async () => (await heightOf('Leaflet')) < (await heightOf(last))).toBe(true)
 
     await drag(page, row('Leaflet'), row('Opening hours'))
     await expect.poll(() => childrenOf('Opening hours')).toEqual(['Leaflet'])
@@ -330,6 +333,7 @@ async function drag(page: Page, from: Place, to: Place): Promise<void> {
   await page.mouse.down()
   await page.mouse.move(start.x + 300, start.y - 10, { steps: 5 })
   await page.mouse.move(end.x + 300, end.y + end.height / 2, { steps: 10 })
+  await page.locator('[data-drop=inside]').waitFor()
   await page.mouse.up()
 }
 

@@ -50,6 +50,7 @@ function DrawnTaskRow({ row, isFocused, onFocus, isMovable, movedId, drop }: Tas
       aria-label={`${task.title}, ${task.folder ? 'folder' : standing.label}`}
       tabIndex={isFocused ? 0 : -1}
       onFocus={() => onFocus(task.id)}
+      data-drop={drop}
       className={classes(
         'focus-visible:-outline-offset-2 group flex h-9 items-center gap-3 border-b px-4 hover:bg-hover',
         drop && dropLooks[drop],

@@ -161,9 +161,12 @@ function useTreeDrag(projectId: string, tasks: Tasks) {
     setMovedId(undefined)
     setDrop(undefined)
   }
+  const aim = (event: DragMoveEvent) => setDrop(dropOf(event, tasks))
   const handlers = {
     onDragStart: ({ active }: { active: { id: string | number } }) => setMovedId(String(active.id)),
-    onDragMove: (event: DragMoveEvent) => setDrop(dropOf(event, tasks)),
+    onDragMove: aim,
+    // Rows are made ready when the first one is lifted: a mouse that already rests on its target does not move again.
+    onDragOver: aim,
     onDragCancel: end,
     onDragEnd: () => {
       if (movedId && drop) void carryOut(projectId, planMove(tasks, movedId, drop.targetId, drop.place))
