@@ -97,8 +97,9 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   try {
     await within(timeoutMs, signal, client.connect(transport, { timeout: timeoutMs }))
   } catch (error) {
-    // Nobody waits for one that was given up to end.
+    // Nobody waits for one that was given up to end. While it is asked for its era, the client does not know its transport yet.
     void client.close().catch(() => {})
+    void transport.close().catch(() => {})
     throw failure(error, timeoutMs)
   }
 

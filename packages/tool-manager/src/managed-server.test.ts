@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import {
   bootHarness,
@@ -42,14 +44,17 @@ test('a server that is parked during a call ends when the call is over', async (
   await vi.waitFor(() => expect(running()).toBe(0), patience)
 })
 
-test('a server that is still starting when nobody needs it any more is given up', async () => {
-  const { call, tools, running } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true })] })
+test('a server that is still starting when nobody needs it any more is given up, and its program is ended', async () => {
+  const mark = randomUUID()
+  const programs = () => spawnSync('pgrep', ['-f', mark]).stdout.toString()
+  const { call, tools, running } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true, mark })] })
   const pending = call('echo')
-  await vi.waitFor(() => expect(running()).toBe(1), patience)
+  await expect.poll(programs, patience).not.toBe('')
   await tools.close()
 
   expect(await pending).toMatchObject({ isError: true })
   expect(running()).toBe(0)
+  await expect.poll(programs, patience).toBe('')
 })
 
 test('all pages of a list are read', async () => {

@@ -1,6 +1,6 @@
 import { Client } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { programTransport } from './program-transport.ts'
+import { type ProgramTransport, programTransport } from './program-transport.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 
 const sandbox = await openSandbox({ mode: 'off' })
@@ -34,6 +34,21 @@ test('case 33: a message longer than 10 MiB ends the connection, and the memory 
   await expect(client.listTools()).rejects.toThrow()
   expect(errors.join()).toContain('more than 10485760 bytes')
   expect(process.memoryUsage().rss - before).toBeLessThan(200 << 20)
+})
+
+test('a program that comes up after its connection was closed is ended, and nothing is left', async () => {
+  const program = await sandbox.spawn({
+    program: process.execPath,
+    args: ['-e', 'setInterval(() => {}, 1000)'],
+    policy: { sideEffects: [] },
+  })
+  const transport: ProgramTransport = programTransport(async () => {
+    await transport.close()
+    return program
+  })
+
+  await expect(transport.start()).rejects.toMatchObject({ code: 'SERVER_UNAVAILABLE' })
+  expect(await program.exited).toMatchObject({ signal: 'SIGKILL' })
 })
 
 test('a server that ends in the middle of a call fails the call at once and leaves its last words', async () => {

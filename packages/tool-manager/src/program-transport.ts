@@ -16,13 +16,20 @@ const MAX_LAST_WORDS = 8192
 export function programTransport(start: () => Promise<RunningProgram>): ProgramTransport {
   const lines = openLineBuffer(MAX_MESSAGE_BYTES)
   let program: RunningProgram | undefined
+  let isClosed = false
+  let hasSpoken = false
   let words = ''
 
   const transport: ProgramTransport = {
     lastWords: () => words,
 
     async start() {
-      program = await start()
+      const started = await start()
+      if (isClosed) {
+        await started.stop(0)
+        throw new MatrixError('SERVER_UNAVAILABLE', 'The connection was closed before the server was up.')
+      }
+      program = started
       program.stdout.on('data', receive)
       // Read even if nobody asks: a full pipe would stop the program.
       program.stderr.on('data', (chunk: Buffer) => {
@@ -42,11 +49,14 @@ export function programTransport(start: () => Promise<RunningProgram>): ProgramT
     },
 
     async close() {
-      await program?.stop()
+      isClosed = true
+      // One that never said a word has nothing to bring to an end.
+      await program?.stop(hasSpoken ? undefined : 0)
     },
   }
 
   function receive(chunk: Buffer): void {
+    hasSpoken = true
     try {
       for (const line of lines.add(chunk)) deliver(line)
     } catch (error) {
