@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Frame } from '@matrix/protocol/http'
 import { expect, test, vi } from 'vitest'
+import { notesServer } from './adapters/notes-server.testing.ts'
 import { openTestOrchestrator } from './node-orchestrator.testing.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -14,7 +15,7 @@ test('a server that came with a repository is used after two yeses: one to start
   await mkdir(join(repository, '.mxd'), { recursive: true })
   const settings = { mcpServers: { notes: { command: 'node', args: ['notes.mjs'] } } }
   await writeFile(join(repository, '.mxd/config.json'), JSON.stringify(settings))
-  await writeFile(join(repository, 'notes.mjs'), notesServer)
+  await writeFile(join(repository, 'notes.mjs'), notesServer({ words: 'Reads a note.' }))
   const asked: string[] = []
   orchestrator.subscribe((frame: Frame) => {
     if (frame.kind === 'attention' && frame.attention.approval) asked.push(frame.attention.approval.uri)
@@ -26,7 +27,7 @@ test('a server that came with a repository is used after two yeses: one to start
     turns: [
       { toolCalls: [{ name: 'mcp__notes__read_note' }] },
       {
-        assert: { toolResults: [/Buy milk/] },
+        assert: { toolResults: [/milk/] },
         toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Read it.' } }],
       },
     ],
@@ -51,25 +52,3 @@ test('a server that came with a repository is used after two yeses: one to start
   expect(mock.problems).toEqual([])
   await close()
 })
-
-const tool = {
-  name: 'read_note',
-  description: 'Reads a note.',
-  inputSchema: { type: 'object' },
-  annotations: { readOnlyHint: true, openWorldHint: false },
-}
-const notesServer = `
-import { createInterface } from 'node:readline'
-const answers = {
-  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1' } }),
-  'tools/list': () => ({ tools: [${JSON.stringify(tool)}] }),
-  'tools/call': () => ({ content: [{ type: 'text', text: 'Buy milk' }] }),
-}
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line)
-  if (id === undefined) return
-  const answer = answers[method]
-  const body = answer ? { result: answer(params) } : { error: { code: -32601, message: 'no such method' } }
-  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...body }) + '\\n')
-})
-`
