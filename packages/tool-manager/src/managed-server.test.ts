@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   bootHarness,
   lockOf,
@@ -45,16 +46,18 @@ test('a server that is parked during a call ends when the call is over', async (
 })
 
 test('a server that is still starting when nobody needs it any more is given up, and its program is ended', async () => {
-  const mark = randomUUID()
-  const programs = () => spawnSync('pgrep', ['-f', mark]).stdout.toString()
-  const { call, tools, running } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true, mark })] })
+  const directory = mkdtempSync(join(tmpdir(), 'matrix-server-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const pidFile = join(directory, 'pid')
+  const { call, tools, running } = await bootHarness({ servers: [scriptedServer({ neverAnswers: true, pidFile })] })
   const pending = call('echo')
-  await expect.poll(programs, patience).not.toBe('')
+  await expect.poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), patience).toBeTruthy()
   await tools.close()
 
   expect(await pending).toMatchObject({ isError: true })
   expect(running()).toBe(0)
-  await expect.poll(programs, patience).toBe('')
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), patience)
 })
 
 test('all pages of a list are read', async () => {
