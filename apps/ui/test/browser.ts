@@ -14,4 +14,13 @@ if (!isThere) {
 /** Tests that need a browser: left out with a loud word where there is none. */
 export const describeInBrowser = describe.skipIf(!isThere)
 
-export { desktop, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser-tab.ts'
+export {
+  desktop,
+  enterByAddress,
+  enterByCode,
+  openBrowser,
+  openTab,
+  phone,
+  type Tab,
+  touchPhone,
+} from './browser-tab.ts'

@@ -1,7 +1,15 @@
 import type { Attention } from '@matrix/protocol/http'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, type Tab } from './browser.ts'
+import {
+  describeInBrowser,
+  enterByAddress,
+  enterByCode,
+  openBrowser,
+  openTab,
+  type Tab,
+  touchPhone,
+} from './browser.ts'
 import { workshopPlaybook } from './workshop.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -124,6 +132,34 @@ describeInBrowser('looking at one task', () => {
 
     await conversation().getByText('A small picture.').waitFor()
     expect(await conversation().getByAltText('Made or read by the agent').count()).toBe(1)
+  })
+
+  test('what can be done with an event is reached by keys alone, and seen when it is', async () => {
+    const opener = page.getByRole('button', { name: `Tools of event ${await eventOf('A small picture.')}` })
+    const isFocused = () => opener.evaluate((button) => button === document.activeElement)
+    await page.getByLabel('Message', { exact: true }).focus()
+    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1) await page.keyboard.press('Shift+Tab')
+    expect(await opener.evaluate((button) => getComputedStyle(button).opacity)).toBe('1')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Copy the text')
+
+    await page.keyboard.press('Escape')
+    expect(await isFocused()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0)
+  })
+
+  test('and by a finger', async () => {
+    const event = await eventOf('A small picture.')
+    const other = await openTab(browser, touchPhone)
+    await enterByCode(other, world)
+    await other.page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+    const opener = other.page.getByRole('button', { name: `Tools of event ${event}` })
+    await opener.tap()
+    await other.page.getByRole('button', { name: 'Rewind to here' }).tap()
+
+    await other.page.getByRole('dialog', { name: `Rewind to event ${event}` }).waitFor()
+    await other.context.close()
   })
 
   test('stopping says what was kept, and the agent can be let go on', async () => {
