@@ -43,6 +43,25 @@ export async function openTab(browser: Browser, look: BrowserContextOptions = {}
   return { page, context, complaints }
 }
 
+export type Visit<Place> = { place: Place; browser: Browser; tab: Tab; page: Page; close(): Promise<void> }
+
+/** A place with a browser that can look at it; both are gone when it is closed. */
+export async function openVisit<Place extends { close(): Promise<void> }>(
+  opening: Promise<Place>,
+): Promise<Visit<Place>> {
+  const place = await opening
+  const browser = await openBrowser().catch(async (error) => {
+    await place.close()
+    throw error
+  })
+  const tab = await openTab(browser)
+  const close = async () => {
+    await browser.close()
+    await place.close()
+  }
+  return { place, browser, tab, page: tab.page, close }
+}
+
 /** Lets the tab in by the address that the daemon printed when it started. */
 export async function enterByAddress({ page }: Tab, world: Pick<World, 'enrolmentUrl'>): Promise<void> {
   await page.goto(world.enrolmentUrl)

@@ -18,9 +18,10 @@ export {
   desktop,
   enterByAddress,
   enterByCode,
-  openBrowser,
   openTab,
+  openVisit,
   phone,
   type Tab,
   touchPhone,
+  type Visit,
 } from './browser-tab.ts'

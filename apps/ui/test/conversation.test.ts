@@ -1,14 +1,15 @@
 import type { Attention } from '@matrix/protocol/http'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   describeInBrowser,
   enterByAddress,
   enterByCode,
-  openBrowser,
   openTab,
+  openVisit,
   type Tab,
   touchPhone,
+  type Visit,
 } from './browser.ts'
 import { workshopPlaybook } from './workshop.ts'
 import { openWorld, type World } from './world.ts'
@@ -18,26 +19,23 @@ const files = { 'wall.txt': 'the wall is grey\nand high\n' }
 // One agent that is watched for a while: each test goes on where the one before it ended.
 describeInBrowser('looking at one task', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let tab: Tab
   let page: Page
   let projectId: string
   let taskId: string
 
   beforeAll(async () => {
-    world = await openWorld({ files, playbook: workshopPlaybook() })
+    visit = await openVisit(openWorld({ files, playbook: workshopPlaybook() }))
+    world = visit.place
     const project = await world.client.registerProject({ body: { path: world.repository } })
     projectId = project.id
     taskId = await launch('Clerk', 'Count everything.')
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    tab = visit.tab
+    page = visit.page
     await enterByAddress(tab, world)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('a long conversation is followed to its end, with few rows in the page', async () => {
     await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
@@ -151,7 +149,7 @@ describeInBrowser('looking at one task', () => {
 
   test('and by a finger', async () => {
     const event = await eventOf('A small picture.')
-    const other = await openTab(browser, touchPhone)
+    const other = await openTab(visit.browser, touchPhone)
     await enterByCode(other, world)
     await other.page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
     const opener = other.page.getByRole('button', { name: `Tools of event ${event}` })
@@ -315,6 +313,8 @@ describeInBrowser('looking at one task', () => {
         for (const item of await approvals()) await allow(item)
         const { activity } = await world.client.getTask({ projectId, taskId: id })
         expect(activity).toMatch(/working|waiting/)
+        // It also waits while the script is being asked about.
+        expect(await approvals()).toEqual([])
       },
       { timeout: 30_000, interval: 200 },
     )
