@@ -1,5 +1,6 @@
 import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
 import { deliverMessage } from './delivery.ts'
+import { problemOf, showProblem } from './halt.ts'
 import type { ProjectContext } from './project-context.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
 import { isoNow } from './world.ts'
@@ -26,39 +27,61 @@ export async function deliverBackgroundEnd(
 ): Promise<void> {
   ctx.processes.delete(messageId(taskId, callId))
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
-  const wake = ctx.tree.get(taskId).status === 'in_progress' && ctx.halted.get(taskId)?.kind !== 'stopped'
-  await deliverMessage(ctx, taskId, queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end }), {
-    wake,
+  const task = ctx.tree.get(taskId)
+  const wake = task.status === 'in_progress' && ctx.halted.get(taskId)?.kind !== 'stopped'
+  const message = queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end })
+  await deliverMessage(ctx, taskId, message, { wake }).catch((error) => {
+    // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
+    ctx.searchedForLost.delete(taskId)
+    showProblem(ctx, task, problemOf(error), isoNow(ctx.world))
   })
 }
 
-/** Background commands end with the process that runs them. Whoever waits for one is told, or would wait for ever. */
+/**
+ * Background commands end with the process that runs them. Whoever waits for one is told, or would wait for ever. What
+ * was started since is known to run, so that a session is looked through once.
+ */
 export async function reportLostProcesses(ctx: ProjectContext, taskId: string): Promise<void> {
-  const events = await ctx.log.readActive(taskId)
-  for (const { callId, processId, command } of findStartedProcesses(events)) {
+  if (ctx.searchedForLost.has(taskId)) return
+  for (const { callId, processId, command } of await findStartedProcesses(ctx, taskId)) {
     const id = messageId(taskId, callId)
     if (ctx.processes.has(id) || (await ctx.log.hasMessage(taskId, id))) continue
-    const output = 'It was ended because Matrix was started anew.'
+    const output = 'How it ended is not known: Matrix was started anew, or could not write it down.'
     const message = queueMessage.backgroundComplete({ id, processId, command, exitCode: null, output })
     await deliverMessage(ctx, taskId, message, { wake: false })
   }
+  ctx.searchedForLost.add(taskId)
 }
 
-/** The background commands that a session has started, as far as it is still talked about. */
-function findStartedProcesses(events: DurableEvent[]): { callId: string; processId: string; command: string }[] {
+type StartedProcess = { callId: string; processId: string; command: string }
+
+/** The background commands that a session has started, also before it was summed up: an agent waits for those as well. */
+async function findStartedProcesses(ctx: ProjectContext, taskId: string): Promise<StartedProcess[]> {
+  const started = collectStarted()
+  const active = await ctx.log.readActive(taskId)
+  if (active.some(({ type }) => type === 'compact_marker')) {
+    for await (const batch of ctx.store.read(taskId))
+      for (const { known, event } of batch) if (known) started.add(event)
+  } else for (const event of active) started.add(event)
+  return started.found
+}
+
+function collectStarted() {
   const commands = new Map<string, string>()
-  const found: { callId: string; processId: string; command: string }[] = []
-  for (const event of events) {
-    if (event.type === 'tool_call' && event.name === builtinTools.bash) {
-      const { command, background } = (event.input ?? {}) as { command?: unknown; background?: unknown }
-      if (background === true) commands.set(event.callId, String(command))
-    }
-    const command = event.type === 'tool_result' ? commands.get(event.callId) : undefined
-    if (event.type !== 'tool_result' || command === undefined || event.isError) continue
-    const processId = readProcessId(event.content)
-    if (processId) found.push({ callId: event.callId, processId, command })
+  const found: StartedProcess[] = []
+  return {
+    found,
+    add(event: DurableEvent): void {
+      if (event.type === 'tool_call' && event.name === builtinTools.bash) {
+        const { command, background } = (event.input ?? {}) as { command?: unknown; background?: unknown }
+        if (background === true) commands.set(event.callId, String(command))
+      }
+      if (event.type !== 'tool_result' || event.isError) return
+      const command = commands.get(event.callId)
+      const processId = readProcessId(event.content)
+      if (command !== undefined && processId) found.push({ callId: event.callId, processId, command })
+    },
   }
-  return found
 }
 
 /** The name that the shell gave to a command it left running, as far as a session tells. */
