@@ -56,6 +56,8 @@ export type ProjectContext = {
   readonly halted: Map<string, Halt>
   /** Commands that run in the background, by the id of the message that will tell of their end. */
   readonly processes: Map<string, BackgroundCommand & { taskId: string; startedAt: string }>
+  /** Whose sessions were looked through for commands that ran when Matrix ended. */
+  readonly searchedForLost: Set<string>
   /** Ends the wait for each open question. */
   readonly questionTimers: Map<string, () => void>
   /** Each call that a person is asked about, by the id of the request. */

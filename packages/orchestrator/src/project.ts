@@ -141,6 +141,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     agents: new Map(),
     halted: new Map(),
     processes: new Map(),
+    searchedForLost: new Set(),
     questionTimers: new Map(),
     approvals: new Map(),
     setupApprovals: new Map(),

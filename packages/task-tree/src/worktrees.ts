@@ -6,9 +6,9 @@ import { monotonicFactory } from 'ulid'
 import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
-import { removeFile } from './durable-file.ts'
+import { explainFaults, removeFile } from './durable-file.ts'
 import type { Git } from './git.ts'
-import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
+import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge, unclearMerge } from './merge.ts'
 import { checkOid, openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
@@ -92,13 +92,11 @@ export type Worktrees = {
 export async function openWorktrees(options: WorktreesOptions): Promise<Worktrees> {
   const { now = () => new Date(), newId = monotonicFactory() } = options
   // Those who want the same folder synced at the same time share it: every sync makes all others who write wait.
-  const disk: Disk = {
-    ...(options.disk ?? nodeDisk),
-    syncDirectory: openShared((options.disk ?? nodeDisk).syncDirectory),
-  }
+  const given = options.disk ?? nodeDisk
+  const disk = explainFaults({ ...given, syncDirectory: openShared(given.syncDirectory) })
   await disk.makeDirectory(options.directory)
   const places = placesIn(await realpath(options.directory))
-  for (const name of ['records', 'aside']) await disk.makeDirectory(join(places.own, name))
+  for (const name of ['records', 'filling', 'aside']) await disk.makeDirectory(join(places.own, name))
   const repository = await openRepository(options.repository, {
     directory: places.own,
     disk,
@@ -118,6 +116,11 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     approveSetup: options.approveSetup ?? (async () => true),
   }
   const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
+  const afterMerges = <T>(act: () => Promise<T>) =>
+    inTurn('merge', async () => {
+      if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
+      return act()
+    })
 
   return {
     repository,
@@ -134,7 +137,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     snapshot: (taskId, reason) => forTask(taskId, () => snapshotReady(work, taskId, reason)),
     commit: (commit) => forTask(commit.taskId, () => commitWorktree(work, commit)),
     uncommitted: (taskId) => forTask(taskId, () => listUncommitted(work, taskId)),
-    update: (update) => inTurn('merge', () => forTask(update.taskId, () => updateWorktree(work, update, merging))),
+    update: (update) => afterMerges(() => forTask(update.taskId, () => updateWorktree(work, update, merging))),
     remove: (remove) =>
       forTask(remove.taskId, async () => {
         await recoverTask(work, remove.taskId)
@@ -146,11 +149,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
     changes: (changes) => readChanges(repository, changes),
-    merge: (merge) =>
-      inTurn('merge', async () => {
-        if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
-        return mergeBranch(merging, merge)
-      }),
+    merge: (merge) => afterMerges(() => mergeBranch(merging, merge)),
     findStale: (tasks) => findStale(work, tasks),
     diskUse: () => measureAll(work),
     recover: async () => {
@@ -159,16 +158,6 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
       return unclear ? [...recovered, { taskId: null, failed: unclearMerge(merging.recordFile) }] : recovered
     },
   }
-}
-
-function unclearMerge(recordFile: string): MatrixError {
-  return new MatrixError(
-    'BRANCH_CHECKED_OUT',
-    `A merge was interrupted while it changed the checkout named in ${recordFile}`,
-    {
-      hint: `Look at git status there, put it right, then delete ${recordFile}.`,
-    },
-  )
 }
 
 async function recoverAll(
