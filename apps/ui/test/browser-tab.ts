@@ -8,7 +8,7 @@ export const phone = { width: 390, height: 844 }
 /** A phone in the hand: what is small and is used by fingers. */
 export const touchPhone = { viewport: phone, hasTouch: true, isMobile: true }
 
-export async function openBrowser(): Promise<Browser> {
+async function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath,
     args: [

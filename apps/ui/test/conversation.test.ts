@@ -71,6 +71,21 @@ describeInBrowser('looking at one task', () => {
     await expect.poll(() => page.locator(`#event-${call?.seq}`).getAttribute('class')).toContain('outline')
   })
 
+  test('a call is one line until it is opened, and every event can be read as it was stored', async () => {
+    await page.getByRole('tab', { name: 'Raw events' }).click()
+    await page.getByLabel('Only events of this type').fill('tool_result')
+    await page
+      .getByRole('button', { name: /tool_result$/ })
+      .first()
+      .click()
+    await page.getByText('"type": "tool_result"').waitFor()
+
+    const marked = page.locator(`#event-${new URL(page.url()).searchParams.get('seq')}`)
+    await marked.getByRole('button', { expanded: false, name: /nothing-/ }).click()
+    await marked.getByRole('button', { expanded: true, name: /nothing-/ }).waitFor()
+    expect(await marked.getByText('No files match.').count()).toBe(2)
+  })
+
   test('what an agent writes is never run, fetched or followed unseen', async () => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -160,9 +175,12 @@ describeInBrowser('looking at one task', () => {
     await other.context.close()
   })
 
-  test('stopping says what was kept, and the agent can be let go on', async () => {
+  test('a message that nobody has read is withdrawn; stopping says what was kept, and the agent can be let go on', async () => {
     await say('Sleep')
     await conversation().getByText('Sleep', { exact: true }).waitFor()
+    await say('Never mind')
+    await page.getByRole('article', { name: 'Not read yet' }).getByRole('button', { name: 'Withdraw' }).click()
+    await conversation().getByText('Never mind').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByText('Stopped 1 agent').waitFor()
     await page.getByText('The conversation is kept').waitFor()

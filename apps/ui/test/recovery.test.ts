@@ -32,8 +32,24 @@ describeInBrowser('a daemon that is killed', () => {
     await page.getByText('Nothing here says which currency').waitFor()
   })
 
-  test('comes back, and the page goes on by itself: no reload, nothing missing, nothing twice', async () => {
+  test('comes back, and the page says that it is behind for as long as it is', async () => {
+    let letRead = () => {}
+    const mayRead = new Promise<void>((resolve) => {
+      letRead = resolve
+    })
+    await page.route('**/api/attention', async (route) => {
+      await mayRead
+      await route.continue()
+    })
     await stage.startDaemon()
+    await page.getByText('Reading what was missed').waitFor()
+    letRead()
+
+    await page.getByText('Reading what was missed').waitFor({ state: 'detached' })
+    await page.unroute('**/api/attention')
+  })
+
+  test('the page goes on by itself: no reload, nothing missing, nothing twice', async () => {
     await page.getByText('Live', { exact: true }).waitFor()
     const findQuestion = async () => (await stage.client.listAttention()).find(({ kind }) => kind === 'question')
     await expect.poll(findQuestion).toBeDefined()

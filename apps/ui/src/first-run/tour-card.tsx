@@ -59,6 +59,7 @@ function WhatNext({ onEnd }: { onEnd: () => void }) {
       <p className="flex items-center justify-between rounded-md bg-sunken py-0.5 pr-1 pl-2 font-mono text-sm">
         matrix auth set anthropic <Copy text="matrix auth set anthropic" label="Copy the command" />
       </p>
+      <p className="text-ink-3 text-sm">In a clone of Matrix, with npx before it.</p>
       <div className="flex gap-2">
         <Button size="small" look="primary" onClick={() => show({ kind: 'add-project' })}>
           Add a project

@@ -49,7 +49,7 @@ export const TranscriptRow = memo(function TranscriptRow({ isMarked, isTakenBack
         opener.current?.focus()
       }}
       className={classes(
-        'relative pointer-coarse:pr-6',
+        'relative flow-root pointer-coarse:pr-6',
         isMarked && 'rounded-md outline-2 outline-accent outline-offset-2',
         isTakenBack && 'border-l-2 border-dashed pl-2',
       )}
@@ -63,7 +63,7 @@ export const TranscriptRow = memo(function TranscriptRow({ isMarked, isTakenBack
         aria-expanded={hasTools}
         onClick={() => setOpen(!isOpen)}
         // A mouse has the tools without it; a keyboard sees it when it comes by, a finger always.
-        className="pointer-events-none pointer-coarse:pointer-events-auto absolute top-0.5 right-0 pointer-coarse:-right-3 size-6 pointer-coarse:h-10 pointer-coarse:w-8 rounded-sm bg-raised pointer-coarse:bg-transparent text-ink-3 opacity-0 focus-visible:opacity-100 pointer-coarse:opacity-100"
+        className="pointer-events-none pointer-coarse:pointer-events-auto absolute top-0.5 right-0 pointer-coarse:-right-3 size-6 pointer-coarse:h-9 pointer-coarse:w-8 rounded-sm bg-raised pointer-coarse:bg-transparent text-ink-3 opacity-0 focus-visible:opacity-100 pointer-coarse:opacity-100"
       >
         ⋯
       </button>
