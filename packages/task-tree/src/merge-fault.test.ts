@@ -10,8 +10,8 @@ import type { MergeOptions } from './merge.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktrees } from './worktrees.ts'
 
-// Every step with every fault takes minutes. Without that, those that leave most behind are tried where git writes, and
-// elsewhere one of them.
+// Every step with every fault takes minutes. Without that, those that leave most behind are tried where git moves files and
+// branches, and some of the other steps get one of them.
 const isWhole = process.env.MATRIX_CRASH_SWEEP === 'whole'
 const timeout = isWhole ? 3_600_000 : 60_000
 const faults = ['ENOSPC', 'EIO', 'EACCES', 'short', 'full'] as const
@@ -187,7 +187,8 @@ type Operation = {
   check(): Promise<void>
 }
 
-const writing = /^git (read-tree|update-index|update-ref|commit-tree|merge-tree)$/
+const moving = /^git (read-tree|update-ref)$/
+const reading = /^(git|read|kind|list) /
 
 /** Lets the disk fail at one step after the other, be it our own or that of a git, and checks what is left. */
 async function atEveryStep({ prepare, act, check }: Operation): Promise<void> {
@@ -216,9 +217,8 @@ async function atEveryStep({ prepare, act, check }: Operation): Promise<void> {
 
 function faultsAt(index: number, what: string): readonly FaultName[] {
   if (isWhole) return faults
-  if (writing.test(what)) return ['EACCES', 'short', 'full']
-  const isReading = /^(git|read|kind|list) /.test(what)
-  return isReading && index % 4 !== 0 ? [] : faults.slice(index % faults.length).slice(0, 1)
+  if (moving.test(what)) return ['EACCES', 'short', 'full']
+  return index % (reading.test(what) ? 6 : 2) === 0 ? faults.slice(index % faults.length).slice(0, 1) : []
 }
 
 /** From the step on a full disk stays full; every other fault is over after it. */
