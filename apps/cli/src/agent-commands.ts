@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { collect, type Done, json, project, taskArgument, yes } from './command-options.ts'
+import { collect, type Done, defaultCommand, json, note, project, taskArgument, yes } from './command-options.ts'
 import { addSnapshots } from './commands/snapshots-command.ts'
 
 /** Commands for the work with agents and the review of it. Each is loaded when it is called. */
@@ -60,7 +60,9 @@ function addTalking(program: Command, done: Done): void {
     .option('--json', 'print one frame of the stream per line, and the result as the last')
     .addHelpText(
       'after',
-      '\nExits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+      note(
+        'Exits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+      ),
     )
     .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
 
@@ -145,7 +147,7 @@ function addWatching(program: Command, done: Done): void {
     .command('logs')
     .summary('the conversation of a task so far')
     .argument('<task>', taskArgument)
-    .option('-n, --last <count>', 'only the last events', Number)
+    .option('-n, --last <count>', 'only the last events')
     .option('-f, --follow', 'go on with what happens next')
     .option('-v, --verbose', 'show in full what tools were asked and answered')
     .option('--raw', 'print the events themselves, one JSON document per line')
@@ -164,7 +166,7 @@ function addWatching(program: Command, done: Done): void {
     .option('--limit <count>', 'how many to show; 20 when left out')
     .option(...project)
     .option(...json)
-    .addHelpText('after', '\nExits with 1 when nothing is found.')
+    .addHelpText('after', note('Exits with 1 when nothing is found.'))
     .action(async (words, options) => done(await (await import('./commands/search.ts')).search(words, options)))
 
   program
@@ -264,7 +266,7 @@ function addReview(program: Command, done: Done): void {
     .option('--ignore-whitespace', 'leave out what differs in white space only')
     .option(...project)
     .option(...json)
-    .addHelpText('after', '\nWith two files it exits with 1 when something differs; order and spacing never count.')
+    .addHelpText('after', note('With two files it exits with 1 when something differs; order and spacing never count.'))
     .action(async (first, second, options) => {
       if (second === undefined) return done(await (await import('./commands/changes.ts')).taskChanges(first, options))
       return done(await (await import('./commands/diff.ts')).diff(first, second, options))
@@ -280,13 +282,12 @@ function addReview(program: Command, done: Done): void {
     .option(...yes)
     .option(...project)
     .option(...json)
-    .addHelpText('after', '\nExits with 1 when there are conflicts; nothing is merged then.')
+    .addHelpText('after', note('Exits with 1 when there are conflicts; nothing is merged then.'))
     .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
 
   const worktrees = program.command('worktrees').summary('where tasks work, how large that is, and what nobody needs')
   const load = () => import('./commands/worktrees.ts')
-  worktrees
-    .command('list', { isDefault: true })
+  defaultCommand(worktrees, 'list')
     .summary('where they are, how large, and which nobody needs')
     .option(...project)
     .option(...json)
@@ -294,7 +295,7 @@ function addReview(program: Command, done: Done): void {
   worktrees
     .command('remove')
     .summary('remove one; unmerged work is kept as a snapshot')
-    .argument('<task>', 'the first 8 or more characters of its id')
+    .argument('<task>', taskArgument)
     .option(...yes)
     .option(...project)
     .option(...json)

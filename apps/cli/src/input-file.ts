@@ -96,7 +96,9 @@ async function readStandardInput(limit: number): Promise<Buffer> {
 }
 
 function tooLarge(path: string, size: number, limit: number): MatrixError {
-  return new MatrixError('DOCUMENT_TOO_LARGE', `${path} has ${size} bytes or more; at most ${limit} are read.`)
+  return new MatrixError('DOCUMENT_TOO_LARGE', `${path} has ${size} bytes or more; at most ${limit} are read.`, {
+    ...(limit !== MAX_DOCUMENT_BYTES && { hint: 'Give less at once, or name a smaller file.' }),
+  })
 }
 
 const reasons: Record<string, string> = {

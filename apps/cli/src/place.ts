@@ -48,7 +48,7 @@ async function projectHere(projects: readonly ProjectView[]): Promise<ProjectVie
 
 function knownProjects(projects: readonly ProjectView[]): string {
   if (projects.length === 0) return 'Run matrix init in a repository to register it.'
-  return `Give --project with one of ${listNames(projects, 'name')}; or run matrix init in a repository to register it.`
+  return `There is ${listNames(projects, 'name')}: name one with --project, or register a repository with matrix init.`
 }
 
 function listNames(projects: readonly ProjectView[], field: 'id' | 'name'): string {

@@ -30,9 +30,7 @@ test('help names every command with what it is for, and the exit codes', async (
     'daemon',
   ])
     expect(stdout).toMatch(new RegExp(`^  ${command} .*\\w`, 'm'))
-  expect(stdout).toContain(
-    '0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify or reach',
-  )
+  expect(stdout).toContain('0 ok · 1 findings · 2 usage or unreadable file · 3 tool error\n')
 })
 
 test('without a command, help is shown and the outcome is a usage error', async () => {
@@ -57,6 +55,30 @@ test('an unknown option and a missing argument are usage errors', async () => {
 test('options that contradict each other are refused', async () => {
   expect((await matrix(['verify', '--strict', '--bootstrap', 'x'])).code).toBe(2)
   expect((await matrix(['verify', '--json', '--sarif', 'x'])).code).toBe(2)
+})
+
+test('a word that is none of the commands of a group is told so, with the commands that there are', async () => {
+  const known = 'start, stop, restart, status, logs, install'
+
+  expect(await matrix(['daemon', 'begin'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: unknown command 'begin'\n(matrix daemon has ${known})\n(matrix daemon --help says what it takes)\n`,
+  })
+  for (const group of ['projects', 'config', 'auth', 'device', 'worktrees', 'snapshots'])
+    expect((await matrix([group, 'begin'])).stderr, group).toContain("unknown command 'begin'")
+})
+
+test('wrong usage is told to programs as JSON too', async () => {
+  const wrong = async (...args: string[]) => JSON.parse((await matrix([...args, '--json'])).stdout)
+
+  expect(await wrong('tree', '--wacth')).toEqual({
+    error: { code: 'REQUEST_INVALID', message: "unknown option '--wacth'", hint: 'Did you mean --watch?' },
+  })
+  expect(await wrong('send')).toMatchObject({ error: { message: "missing required argument 'task'" } })
+  expect(await wrong('daemon', 'begin')).toMatchObject({
+    error: { message: "unknown command 'begin'", hint: expect.stringContaining('matrix daemon has start') },
+  })
 })
 
 test('the version is printed alone', async () => {

@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { addAgentCommands } from './agent-commands.ts'
-import { type Done, json, project, taskArgument } from './command-options.ts'
+import { commandExamples } from './command-examples.ts'
+import { type Done, json, note, project, taskArgument } from './command-options.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { addSetupCommands } from './setup-commands.ts'
 
@@ -20,10 +21,21 @@ export async function runCommand(args: string[]): Promise<ExitCode> {
     await program.parseAsync(args, { from: 'user' })
     return outcome
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage
+    const json = args.includes('--json')
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : explainUsage(error, json)
     const { explainFailure } = await import('./failure.ts')
-    return explainFailure(error, { json: args.includes('--json') })
+    return explainFailure(error, { json })
   }
+}
+
+/** A person has been told by the parser already; a program reads JSON, whatever was wrong. */
+async function explainUsage({ message }: CommanderError, json: boolean): Promise<ExitCode> {
+  if (!json) return exitCode.usage
+  const [what = '', ...hints] = message.replace(/^error: /, '').split('\n')
+  const { printJson } = await import('./terminal.ts')
+  const hint = hints.join(' ').replace(/[()]/g, '') || 'The --help of the command says what it takes.'
+  printJson({ error: { code: 'REQUEST_INVALID', message: what, hint } })
+  return exitCode.usage
 }
 
 const overview = `
@@ -33,11 +45,12 @@ Examples:
   $ matrix diff root && matrix merge root --update-checkout
   $ matrix verify agents/default.json
   $ matrix lock .mcp.json --out agents/mine.lock.json
-  $ matrix call read_text_file -m agents/default.json --args '{"path": "README.md"}'
+  $ matrix call list_files -m agents/neo.json --args '{"pattern": "*.md"}'
 
 Exit codes:
-  0 ok · 1 findings · 2 usage or unreadable file · 3 tool error · 4 could not verify or reach
-  5 budget used up · 124 timed out · 130 interrupted`
+  0 ok · 1 findings · 2 usage or unreadable file · 3 tool error
+  4 could not verify or reach · 5 budget used up · 124 timed out
+  130 interrupted`
 
 export function buildProgram(done: (code: ExitCode) => void): Command {
   const program = new Command('matrix')
@@ -45,7 +58,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .addHelpText('after', overview)
-    .showHelpAfterError('(run the command with --help to see what it takes)')
+    .showHelpAfterError('(matrix --help lists what there is)')
     .configureHelp({ subcommandTerm: (command) => command.name(), visibleCommands: ({ commands }) => [...commands] })
     .exitOverride()
 
@@ -106,7 +119,9 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--json', 'print the whole result as one JSON document')
     .addHelpText(
       'after',
-      '\nExits with 3 when the tool answers with an error, 1 when the call is denied, 4 when its server is out of reach.',
+      note(
+        'Exits with 3 when the tool answers with an error, 1 when the call is denied, 4 when its server is out of reach.',
+      ),
     )
     .action(async (tool, options) => done(await (await import('./commands/call.ts')).call(tool, options)))
 
@@ -132,7 +147,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<playbook>', 'a playbook, or - for standard input')
     .option('--port <number>', 'where to listen; any free port when left out')
     .option('--json', 'print one JSON document per line: where it listens, each problem, and the end')
-    .addHelpText('after', '\nExits with 1 when a request was wrong or a scripted turn was never asked for.')
+    .addHelpText('after', note('Exits with 1 when a request was wrong or a scripted turn was never asked for.'))
     .action(async (file, options) =>
       done(await (await import('./commands/mock-provider.ts')).mockProvider(file, options)),
     )
@@ -185,14 +200,24 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .command('completion')
     .summary('print a completion script for your shell')
     .argument('<shell>', 'bash, zsh or fish')
-    .addHelpText(
-      'after',
-      '\nbash: matrix completion bash >> ~/.bashrc\nzsh:  matrix completion zsh > "${fpath[1]}/_matrix"\nfish: matrix completion fish > ~/.config/fish/completions/matrix.fish',
-    )
     .action(async (shell) => done((await import('./commands/completion.ts')).completion(shell, program)))
 
-  for (const command of program.commands) for (const one of [command, ...command.commands]) one.exitOverride()
+  for (const command of program.commands) {
+    finish(command, command.name())
+    for (const one of command.commands) finish(one, `${command.name()} ${one.name()}`)
+  }
   return program
+}
+
+/** Help says what a command is for and shows it in use; a mistake leads to the help of the command that was meant. */
+function finish(command: Command, name: string): void {
+  const summary = command.summary()
+  if (command.description() === '') command.description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
+  const examples = commandExamples[name] ?? []
+  command
+    .addHelpText('after', ['', 'Examples:', ...examples.map((line) => `  $ ${line}`)].join('\n'))
+    .showHelpAfterError(`(matrix ${name} --help says what it takes)`)
+    .exitOverride()
 }
 
 function addTools(program: Command, done: Done): void {

@@ -1,6 +1,7 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { MatrixError } from '@matrix/protocol'
+import { InterruptedError } from './interrupt.ts'
 
 /** Whether somebody sits there who can be asked. */
 export function isInteractive(): boolean {
@@ -13,10 +14,19 @@ export async function ask(question: string): Promise<string> {
 }
 
 /** The same, as it was typed. */
-export async function askText(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+export function askText(question: string): Promise<string> {
+  return readLine(createInterface({ input: process.stdin, output: process.stderr }), question)
+}
+
+/** Ctrl-C ends the command; Ctrl-D, or the end of what is typed, says nothing, which is never a yes. */
+export async function readLine(terminal: Interface, question: string): Promise<string> {
   try {
-    return (await terminal.question(question)).trim()
+    const text = await new Promise<string>((resolve, reject) => {
+      terminal.once('SIGINT', () => reject(new InterruptedError()))
+      terminal.once('close', () => resolve(''))
+      terminal.question(question).then(resolve, reject)
+    })
+    return text.trim()
   } finally {
     terminal.close()
   }
@@ -37,11 +47,9 @@ export async function askSecret(question: string): Promise<string> {
   if (!process.stdin.isTTY) return readFirstLine()
   process.stderr.write(question)
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: silence, terminal: true })
   try {
-    return (await terminal.question('')).trim()
+    return await readLine(createInterface({ input: process.stdin, output: silence, terminal: true }), '')
   } finally {
-    terminal.close()
     process.stderr.write('\n')
   }
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type Done, json, project, yes } from './command-options.ts'
+import { type Done, defaultCommand, json, note, project, yes } from './command-options.ts'
 
 /** Commands for projects, settings, keys, devices and the daemon itself. */
 export function addSetupCommands(program: Command, done: Done): void {
@@ -14,8 +14,7 @@ export function addSetupCommands(program: Command, done: Done): void {
 function addProjects(program: Command, done: Done): void {
   const projects = program.command('projects').summary('repositories that agents work on')
   const load = () => import('./commands/projects.ts')
-  projects
-    .command('list', { isDefault: true })
+  defaultCommand(projects, 'list')
     .summary('all of them')
     .option(...json)
     .action(async (options) => done(await (await load()).listProjects(options)))
@@ -53,8 +52,7 @@ function addConfig(program: Command, done: Done): void {
   const config = program.command('config').summary('read and change settings')
   const load = () => import('./commands/config.ts')
   const layer = ['--layer <layer>', 'global, repo or local; by default the one that fits the setting'] as const
-  config
-    .command('list', { isDefault: true })
+  defaultCommand(config, 'list')
     .summary('every setting that is in force')
     .option('--show-origin', 'and the file and line that it comes from')
     .option(...project)
@@ -89,12 +87,11 @@ function addConfig(program: Command, done: Done): void {
 function addAuth(program: Command, done: Done): void {
   const auth = program.command('auth').summary('keys of model providers')
   const loadAuth = () => import('./commands/auth.ts')
-  auth
-    .command('status', { isDefault: true })
+  defaultCommand(auth, 'status')
     .summary('which model agents speak with, and with whose key')
     .option(...project)
     .option(...json)
-    .addHelpText('after', '\nExits with 1 when agents cannot start for want of a key.')
+    .addHelpText('after', note('Exits with 1 when agents cannot start for want of a key.'))
     .action(async (options) => done(await (await loadAuth()).authStatus(options)))
   auth
     .command('set')
@@ -120,8 +117,7 @@ function addDevices(program: Command, done: Done): void {
     .summary('let a browser in: prints a code, then asks whether the fingerprint is right')
     .option(...json)
     .action(async (options) => done(await (await loadDevice()).addDevice(options)))
-  device
-    .command('list', { isDefault: true })
+  defaultCommand(device, 'list')
     .summary('all of them')
     .option(...json)
     .action(async (options) => done(await (await loadDevice()).listDevices(options)))
@@ -142,6 +138,7 @@ function addDaemon(program: Command, done: Done): void {
       .command(name)
       .summary(summary)
       .option('--port <port>', 'instead of what the settings say')
+      .option('--demo', 'with a sample project, played without a model, while there is no other and no key')
       .option(...json)
   startable('start', 'start it, and wait until it is ready')
     .option('--foreground', 'stay here and show what it says')
@@ -155,11 +152,10 @@ function addDaemon(program: Command, done: Done): void {
   startable('restart', 'end it and start it again').action(async (options) =>
     done(await (await load()).restart(options)),
   )
-  daemon
-    .command('status', { isDefault: true })
+  defaultCommand(daemon, 'status')
     .summary('whether it runs, where, and on what')
     .option(...json)
-    .addHelpText('after', '\nExits with 4 when it does not run.')
+    .addHelpText('after', note('Exits with 4 when it does not run.'))
     .action(async (options) => done(await (await load()).status(options)))
   daemon
     .command('logs')

@@ -1,7 +1,16 @@
 import type { Attention } from '@matrix/protocol/http'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, type Tab } from './browser.ts'
+import {
+  describeInBrowser,
+  enterByAddress,
+  enterByCode,
+  openTab,
+  openVisit,
+  type Tab,
+  touchPhone,
+  type Visit,
+} from './browser.ts'
 import { workshopPlaybook } from './workshop.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -10,26 +19,23 @@ const files = { 'wall.txt': 'the wall is grey\nand high\n' }
 // One agent that is watched for a while: each test goes on where the one before it ended.
 describeInBrowser('looking at one task', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let tab: Tab
   let page: Page
   let projectId: string
   let taskId: string
 
   beforeAll(async () => {
-    world = await openWorld({ files, playbook: workshopPlaybook() })
+    visit = await openVisit(openWorld({ files, playbook: workshopPlaybook() }))
+    world = visit.place
     const project = await world.client.registerProject({ body: { path: world.repository } })
     projectId = project.id
     taskId = await launch('Clerk', 'Count everything.')
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    tab = visit.tab
+    page = visit.page
     await enterByAddress(tab, world)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('a long conversation is followed to its end, with few rows in the page', async () => {
     await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
@@ -124,6 +130,34 @@ describeInBrowser('looking at one task', () => {
 
     await conversation().getByText('A small picture.').waitFor()
     expect(await conversation().getByAltText('Made or read by the agent').count()).toBe(1)
+  })
+
+  test('what can be done with an event is reached by keys alone, and seen when it is', async () => {
+    const opener = page.getByRole('button', { name: `Tools of event ${await eventOf('A small picture.')}` })
+    const isFocused = () => opener.evaluate((button) => button === document.activeElement)
+    await page.getByLabel('Message', { exact: true }).focus()
+    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1) await page.keyboard.press('Shift+Tab')
+    expect(await opener.evaluate((button) => getComputedStyle(button).opacity)).toBe('1')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Copy the text')
+
+    await page.keyboard.press('Escape')
+    expect(await isFocused()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0)
+  })
+
+  test('and by a finger', async () => {
+    const event = await eventOf('A small picture.')
+    const other = await openTab(visit.browser, touchPhone)
+    await enterByCode(other, world)
+    await other.page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+    const opener = other.page.getByRole('button', { name: `Tools of event ${event}` })
+    await opener.tap()
+    await other.page.getByRole('button', { name: 'Rewind to here' }).tap()
+
+    await other.page.getByRole('dialog', { name: `Rewind to event ${event}` }).waitFor()
+    await other.context.close()
   })
 
   test('stopping says what was kept, and the agent can be let go on', async () => {
@@ -279,6 +313,8 @@ describeInBrowser('looking at one task', () => {
         for (const item of await approvals()) await allow(item)
         const { activity } = await world.client.getTask({ projectId, taskId: id })
         expect(activity).toMatch(/working|waiting/)
+        // It also waits while the script is being asked about.
+        expect(await approvals()).toEqual([])
       },
       { timeout: 30_000, interval: 200 },
     )

@@ -1,28 +1,25 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openVisit, phone, type Tab, type Visit } from './browser.ts'
 import { goal, priceOnMain, resolvedPrice, shopFiles, shopStory } from './story.ts'
 import { openWorld, type World } from './world.ts'
 
 // One person, one afternoon: each test goes on where the one before it ended.
 describeInBrowser('a person and their agents', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let tab: Tab
   let page: Page
 
   beforeAll(async () => {
-    world = await openWorld({ files: shopFiles, playbook: shopStory({ thinkMs: 20 }) })
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    visit = await openVisit(openWorld({ files: shopFiles, playbook: shopStory({ thinkMs: 20 }) }))
+    world = visit.place
+    tab = visit.tab
+    page = visit.page
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('the address that the daemon prints lets in one browser, and leaves no trace of its code', async () => {
     await enterByAddress(tab, world)

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { enterByAddress, openBrowser, openTab, phone } from './browser-tab.ts'
+import { enterByAddress, openTab, openVisit, phone } from './browser-tab.ts'
 import { openStage } from './stage.ts'
 import { views } from './views.ts'
 import { openDemoWorld } from './world.ts'
@@ -8,12 +8,9 @@ import { openDemoWorld } from './world.ts'
 /** Takes a picture of every main view as it really is, for the documentation. */
 const folder = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
 await mkdir(folder, { recursive: true })
-const stage = await openStage()
-const browser = await openBrowser()
+const { place: stage, browser, tab, page, close } = await openVisit(openStage())
 
 try {
-  const tab = await openTab(browser)
-  const { page } = tab
   await enterByAddress(tab, stage)
   const take = async (name: string) => {
     await page.evaluate(() => document.fonts.ready)
@@ -70,6 +67,5 @@ try {
     await demo.close()
   }
 } finally {
-  await browser.close()
-  await stage.close()
+  await close()
 }

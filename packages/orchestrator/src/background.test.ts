@@ -1,4 +1,5 @@
 import { loopTools } from '@matrix/protocol'
+import { checkpointSections } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
 import { openOffice, type Script } from './simulation/office.testing.ts'
 
@@ -33,4 +34,43 @@ test('a command that ended with its process is reported once after the restart',
   )
   expect(reports).toHaveLength(1)
   expect(office.machine.requests.at(-1)?.text).toContain('started anew')
+})
+
+test('a command from before a compaction is reported too when its process ended with Matrix', async () => {
+  const summary = `<summary>${checkpointSections.map((section) => `## ${section}\nAs before.`).join('\n')}</summary>`
+  const office = await openOffice({
+    shop: (said) => (said.last.includes('<summary>') ? { text: summary } : starts(said)),
+  })
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.say('Go')
+  await office.settle()
+  await office.orchestrator().compactAgent({ params, query: {}, body: undefined })
+  await office.settle()
+  await office.restart()
+  await office.settle()
+
+  const reports = (await office.events()).flatMap((event) =>
+    event.type === 'message' && event.message.source === 'background_complete' ? [event.message.command] : [],
+  )
+  expect((await office.events()).map(({ type }) => type)).toContain('compact_marker')
+  expect(reports).toEqual(['npm test'])
+  expect(office.machine.requests.at(-1)?.text).toContain('started anew')
+})
+
+test('an end that cannot be written down is put before a person, and told to the agent when it starts again', async () => {
+  const office = await openOffice({ shop: starts })
+  await office.say('Go')
+  await office.settle()
+  office.machine.disk.setCapacity(0)
+  office.machine.background.get(office.rootId)?.()
+  await office.settle()
+  const [waiting] = await office.orchestrator().listAttention({ params: {}, query: {}, body: undefined })
+  office.machine.disk.setCapacity(Number.POSITIVE_INFINITY)
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator().stopAgent({ params, query: {}, body: undefined })
+  await office.orchestrator().resumeAgent({ params, query: {}, body: undefined })
+  await office.settle()
+
+  expect(waiting).toMatchObject({ kind: 'failure', taskId: office.rootId })
+  expect(office.machine.requests.at(-1)?.text).toContain('could not write it down')
 })

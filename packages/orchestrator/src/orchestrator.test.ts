@@ -130,6 +130,8 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
     ['shop', 'passed'],
     ['Greeter', 'closed'],
   ])
+  const closed = { params: { projectId, taskId: tasks[1]?.id ?? '' }, query: { hunks: true }, body: undefined }
+  await expect(orchestrator.getChanges(closed)).rejects.toThrow('"Greeter" is closed, and its branch is gone')
 })
 
 test('a worktree that was deleted by hand while its agent waited is made again from the branch', async () => {

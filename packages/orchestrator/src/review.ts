@@ -14,6 +14,16 @@ async function branchesOf(ctx: ProjectContext, task: TaskNode): Promise<{ branch
   return { branch: task.branch, baseBranch: await ensureTarget(ctx, task) }
 }
 
+/** The branch of a task goes when it is closed, which is no fault of the repository. */
+function explainClosed({ status, title }: TaskNode): (error: unknown) => never {
+  return (error) => {
+    if (status !== 'closed' || !(error instanceof MatrixError) || error.code !== 'BRANCH_UNKNOWN') throw error
+    throw new MatrixError('BRANCH_UNKNOWN', `"${title}" is closed, and its branch is gone`, {
+      hint: 'What was merged is in the history of the branch above it; what was not is kept: matrix snapshots.',
+    })
+  }
+}
+
 export async function readTaskChanges(
   ctx: ProjectContext,
   taskId: string,
@@ -21,7 +31,7 @@ export async function readTaskChanges(
 ): Promise<ChangesView> {
   const task = ctx.tree.get(taskId)
   const branches = await branchesOf(ctx, task)
-  const changes = await ctx.worktrees.changes({ ...branches, ...options })
+  const changes = await ctx.worktrees.changes({ ...branches, ...options }).catch(explainClosed(task))
   const uncommitted = await ctx.worktrees.uncommitted(task.id)
   return { branch: branches.branch, targetBranch: branches.baseBranch, ...changes, uncommitted }
 }
@@ -37,7 +47,9 @@ export async function mergeTask(
   // The checkout of the task above is its worktree, which is ours to bring along.
   const updateCheckout = above ? true : options.updateCheckout === true
   const message = options.message ?? `Merge "${task.title}"`
-  const result = await ctx.worktrees.merge({ ...(await branchesOf(ctx, task)), ...options, message, updateCheckout })
+  const result = await ctx.worktrees
+    .merge({ ...(await branchesOf(ctx, task)), ...options, message, updateCheckout })
+    .catch(explainClosed(task))
   if (above?.worktreePath) await ctx.tools.adopt(above.worktreePath)
   if (result.outcome !== 'conflict') ctx.attention.removeOf(task.id, 'review', 'conflict')
   if (above) await reviewTask(ctx, above.id).catch(() => undefined)

@@ -33,7 +33,7 @@ test('outside of every project, the command says which there are', async () => {
 
   expect(await matrix(['tree'], { env })).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/is in no project of Matrix\.\n.*--project with one of demo/),
+    stderr: expect.stringMatching(/is in no project of Matrix\.\n.*There is demo: name one with --project/),
   })
 })
 
@@ -253,7 +253,7 @@ test('a diff is a patch that can be applied, and merging takes exactly what was 
   })
   expect(await matrix(['merge', 'parser', '--yes', '--squash'], { env })).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Merged as cccccccccccc'),
+    stdout: expect.stringMatching(/still at work: Write the parser\n✔ Merged as cccccccccccc\.\n/),
   })
   expect(asked.filter(({ operation }) => operation === 'mergeTask').map(({ body }) => body)).toEqual([
     { how: 'squash', expectedHead: 'b'.repeat(40), updateCheckout: false },
@@ -465,6 +465,16 @@ test('a device is let in only by someone who sees its fingerprint', async () => 
   expect(stdout).toContain('abcd ef01 2345 6789')
   expect(code).toBe(2)
   expect(asked.at(-1)).toMatchObject({ operation: 'revokeDevice', params: { deviceId: device.id } })
+})
+
+test('whoever stops waiting for a device has interrupted it, and lets nobody in', async () => {
+  const { env, asked } = await fakeDaemon({
+    listDevices: [],
+    openEnrolment: { code: 'ABCDE-FGHJK', expiresAt: '2999-01-01T00:00:00.000Z' },
+  })
+
+  expect(await matrix(['device', 'add'], { env, untilOutput: /Waiting/ })).toMatchObject({ code: 130, stderr: '' })
+  expect(asked.some(({ operation }) => operation === 'confirmDevice')).toBe(false)
 })
 
 test('the service that starts the daemon names its program and its data', async () => {

@@ -21,12 +21,17 @@ export async function getConfig(key: string, options: Options): Promise<ExitCode
   const { view } = await openSettings(options)
   const entry = view.entries.find((one) => one.key === key)
   const below = view.entries.filter((one) => one.key.startsWith(`${key}.`))
+  const isSet = entry && (entry.isSecret || entry.value !== null)
+  if (!entry && below.length === 0)
+    throw new MatrixError('CONFIG_INVALID', `There is no setting ${printableLine(key)}, or nothing is set there.`, {
+      hint: 'matrix config list shows all there are.',
+    })
   if (options.json) printJson(entry ?? below)
-  else if (entry && (entry.isSecret || entry.value !== null)) print(formatValue(entry))
+  else if (isSet) print(formatValue(entry))
   else if (below.length > 0) print(formatSettings(below, false))
   else
-    throw new MatrixError('CONFIG_INVALID', `${printableLine(key)} is not set, or there is no such setting.`, {
-      hint: 'matrix config list shows them all.',
+    throw new MatrixError('CONFIG_INVALID', `${printableLine(key)} is not set.`, {
+      hint: `Set it with matrix config set ${printableLine(key)} <value>.`,
     })
   return exitCode.ok
 }

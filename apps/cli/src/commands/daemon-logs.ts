@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { readCount } from '../count.ts'
 import { daemonLogFile } from '../daemon-process.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { interruptSignal } from '../interrupt.ts'
@@ -13,6 +14,7 @@ const LOOK_EVERY_MS = 250
 
 /** What the daemon wrote down, from its end; then, if wanted, what it goes on to write. */
 export async function logs({ last = '50', follow, json }: LogOptions): Promise<ExitCode> {
+  const count = readCount(last)
   const path = daemonLogFile()
   const file = await open(path).catch((cause) => {
     throw new MatrixError('DOCUMENT_UNREADABLE', `There is no log at ${path}.`, {
@@ -28,7 +30,7 @@ export async function logs({ last = '50', follow, json }: LogOptions): Promise<E
       .trimEnd()
       .split('\n')
       .slice(from > 0 ? 1 : 0)
-    for (const line of lines.slice(-Number(last))) if (line !== '') show(line)
+    for (const line of lines.slice(-count)) if (line !== '') show(line)
     if (!follow) return exitCode.ok
     await followFile(file, size, show)
     return exitCode.interrupted

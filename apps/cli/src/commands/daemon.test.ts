@@ -71,6 +71,16 @@ test('from nothing to merged work, by commands alone', { timeout: seconds }, asy
   expect(await run('daemon', 'status')).toMatchObject({ code: 4 })
 })
 
+test('the daemon shows the demo when it is asked to', { timeout: seconds }, async () => {
+  const env = { MXD_DATA_DIR: folderWith() }
+  const run = (...args: string[]) => matrix(args, { env })
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+
+  expect(await run('daemon', 'start', '--demo', '--port', '0')).toMatchObject({ code: 0 })
+  expect((await run('projects')).stdout).toContain('tally')
+  expect((await run('daemon', 'status')).stdout).toContain('a script (no key is set)')
+})
+
 test('a second daemon on the same data is refused in one sentence', { timeout: seconds }, async () => {
   const { run } = await machine([])
   const [first, second] = await Promise.all([

@@ -16,15 +16,22 @@ import { openSettings } from '../settings.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type Options = { json?: boolean }
-type StartOptions = Options & { port?: string; foreground?: boolean }
+type StartOptions = Options & { port?: string; demo?: boolean; foreground?: boolean }
 
 export async function start(options: StartOptions): Promise<ExitCode> {
   const running = await runningDaemon()
   if (running) return report(running, 'The daemon runs already', options)
-  const port = options.port ?? (await configuredPort())
-  const args = port === undefined ? [] : ['--port', port]
+  const port = options.port === undefined ? await configuredPort() : readPort(options.port)
+  const args = [...(port === undefined ? [] : ['--port', port]), ...(options.demo ? ['--demo'] : [])]
   if (options.foreground) return runInForeground([...args, '--foreground'])
   return report(await startDaemon(args), 'The daemon runs', options)
+}
+
+function readPort(text: string): string {
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return text
+  throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a port.`, {
+    hint: 'Give a number up to 65535; 0 takes one that is free.',
+  })
 }
 
 async function configuredPort(): Promise<string | undefined> {

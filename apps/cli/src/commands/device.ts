@@ -5,7 +5,7 @@ import { formatDuration } from '@matrix/protocol/display'
 import type { DeviceView } from '@matrix/protocol/http'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
-import { interruptSignal } from '../interrupt.ts'
+import { InterruptedError, interruptSignal } from '../interrupt.ts'
 import { connect } from '../place.ts'
 import { confirm } from '../prompt.ts'
 import { formatTable } from '../table.ts'
@@ -18,13 +18,14 @@ const LOOK_EVERY_MS = 500
 /** Lets one browser in: it enters the code, and the person here says whether its fingerprint is the right one. */
 export async function addDevice(options: Options): Promise<ExitCode> {
   const client = await connect()
+  const signal = interruptSignal()
   const before = new Set((await client.listDevices()).map(({ id }) => id))
   const { code, expiresAt } = await client.openEnrolment()
   const url = await daemonUrl()
   if (options.json) printJsonLine({ code, expiresAt, url })
   else tellCode(code, url, expiresAt)
 
-  const device = await waitForDevice(client, before, { expiresAt, signal: interruptSignal() })
+  const device = await waitForDevice(client, before, { expiresAt, signal })
   const fingerprint = formatFingerprint(device.id)
   if (options.json) printJsonLine(device)
   else print(`\n“${printableLine(device.name)}” wants in. Its fingerprint is\n\n  ${fingerprint}\n`)
@@ -63,9 +64,7 @@ async function waitForDevice(
     const device = (await client.listDevices()).find(({ id, state }) => state === 'waiting' && !before.has(id))
     if (device) return device
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {
-      throw new MatrixError('AUTH_FAILED', 'Interrupted; no device was added.', {
-        hint: 'Run it again when you are ready.',
-      })
+      throw new InterruptedError('No device was added.')
     })
   }
   throw new MatrixError('AUTH_FAILED', 'Nobody entered the code in time.', { hint: 'Run matrix device add again.' })

@@ -48,6 +48,7 @@ export async function findWaiting(
     throw new MatrixError(
       'ATTENTION_UNKNOWN',
       name === undefined ? 'Nothing waits.' : `Nothing that waits belongs to “${printableLine(name)}”.`,
+      { hint: 'matrix inbox lists what waits, with the command for each.' },
     )
   throw new MatrixError('REQUEST_INVALID', `${found.length} wait: ${found.map((one) => one.id).join(', ')}.`, {
     hint: 'Name one of them.',

@@ -1,4 +1,5 @@
 import { printableLine } from '@matrix/protocol'
+import type { TaskView } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
 import { confirm } from '../prompt.ts'
@@ -16,10 +17,10 @@ type MergeOptions = PlaceOptions & {
 
 /** Merges exactly what was shown: if the branch moves on in between, nothing happens. */
 export async function merge(name: string, options: MergeOptions): Promise<ExitCode> {
-  const { client, project, task } = await openTask(name, options)
+  const { client, project, task, tasks } = await openTask(name, options)
   const target = { projectId: project.id, taskId: task.id }
   const changes = await client.getChanges({ ...target, hunks: 'false' })
-  if (!options.json) print(summarize(changes))
+  if (!options.json) print([summarize(changes), ...stillWorking(task, tasks)].join('\n'))
   const checkout = options.updateCheckout ? ' and bring the files of your checkout along' : ''
   const isEmpty = changes.ahead === 0
   if (!isEmpty && !(await confirm(`Merge into ${printableLine(changes.targetBranch)}${checkout}?`, options)))
@@ -45,4 +46,14 @@ export async function merge(name: string, options: MergeOptions): Promise<ExitCo
       )
   }
   return outcome.outcome === 'conflict' ? exitCode.findings : exitCode.ok
+}
+
+/** More is to come: who merges now should know that it is a part. */
+function stillWorking(task: TaskView, tasks: readonly TaskView[]): string[] {
+  const { yellow } = colorsFor(process.stdout)
+  const isBusy = ({ activity }: TaskView) => activity === 'working' || activity === 'starting'
+  const isBelow = (one: TaskView): boolean =>
+    one.id === task.id || tasks.some((above) => above.id === one.parentId && isBelow(above))
+  const busy = tasks.filter((one) => isBusy(one) && isBelow(one))
+  return busy.length > 0 ? [yellow(`  still at work: ${busy.map(({ title }) => printableLine(title)).join(', ')}`)] : []
 }

@@ -1,4 +1,5 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
+import { readCount } from '../count.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, openTask, type PlaceOptions } from '../place.ts'
 import { shortId } from '../short-id.ts'
@@ -15,11 +16,14 @@ type SearchOptions = PlaceOptions & {
 
 /** Looks words up in everything that was said and done. Like grep, finding nothing is 1. */
 export async function search(words: readonly string[], options: SearchOptions): Promise<ExitCode> {
-  const { client, filter, titleOf } = await scopeOf(options)
-  const limit = options.limit === undefined ? {} : { limit: Number(options.limit) }
+  const q = words.join(' ')
+  if (q.trim() === '')
+    throw new MatrixError('REQUEST_INVALID', 'There is nothing to look for.', { hint: 'Write a word or a few.' })
+  const limit = options.limit === undefined ? {} : { limit: readCount(options.limit) }
   const types = options.type ? { types: options.type.join(',') } : {}
   const since = options.since === undefined ? {} : { since: readMoment(options.since) }
-  const found = await client.search({ q: words.join(' '), ...filter, ...limit, ...types, ...since })
+  const { client, filter, titleOf } = await scopeOf(options)
+  const found = await client.search({ q, ...filter, ...limit, ...types, ...since })
   if (options.json) printJson(found)
   else {
     for (const hit of found.hits) print(formatHit(hit, titleOf(hit.taskId)))

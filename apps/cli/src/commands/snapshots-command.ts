@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { defaultCommand } from '../command-options.ts'
 import type { ExitCode } from '../exit-code.ts'
 
 /** `matrix snapshots`: work that was saved before a worktree went, or on demand. */
@@ -10,7 +11,7 @@ export function addSnapshots(program: Command, done: (code: ExitCode) => void): 
       'Before a worktree is removed, everything in it that is not ignored and not on its branch is saved in the repository itself. No branch shows it and no tidying up takes it away.',
     )
 
-  withPlace(snapshots.command('list', { isDefault: true }).summary('every snapshot, oldest first'))
+  withPlace(defaultCommand(snapshots, 'list').summary('every snapshot, oldest first'))
     .option('--task <id>', 'only those of this task, by any beginning of its id')
     .action(async (options) => done(await (await load()).listSnapshots(options)))
 

@@ -64,9 +64,18 @@ test('what is wrong in a request is named', async () => {
     expect.objectContaining({
       code: 'REQUEST_INVALID',
       field: 'body.title',
-      message: expect.stringContaining('body.title'),
+      message: 'body.title: must not be empty',
     }),
   ])
+})
+
+test('a bad id is told what it should be the id of', async () => {
+  const message = async (path: string) => (await withToken(path)).json().message
+
+  expect(await message('/api/projects/shop/tasks')).toBe(
+    'params.projectId: a project id is a ULID: 26 characters of Crockford base 32',
+  )
+  expect(await message(`/api/projects/${projectId}/tasks/x`)).toMatch(/^params\.taskId: a task id, /)
 })
 
 test('no id in an address can mean a path, an option, a property of every object or nothing', async () => {

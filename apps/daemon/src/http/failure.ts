@@ -18,5 +18,12 @@ export function toMatrixError(error: unknown): MatrixError {
 export function toRequestError(part: string, { issues }: z.ZodError): MatrixError {
   const issue = issues[0]
   const field = [part, ...(issue?.path ?? [])].map(String).join('.')
-  return new MatrixError('REQUEST_INVALID', `${field}: ${issue?.message ?? 'not as the contract says'}`, { field })
+  return new MatrixError('REQUEST_INVALID', `${field}: ${issue ? wordsOf(issue) : 'not as the contract says'}`, {
+    field,
+  })
+}
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  const isEmpty = issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1
+  return isEmpty ? 'must not be empty' : issue.message
 }

@@ -33,6 +33,7 @@ import { problemOf } from '../halt.ts'
 import type { ServerApprovals } from '../server-approval.ts'
 import { viewDrift } from '../server-drift.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
+import { ProcessState, watchProcess } from './process-watch.ts'
 
 /** A manifest that was found, checked and may be used. */
 export type LoadedManifest = {
@@ -171,8 +172,6 @@ function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
 
 /** What the built-in shell says of a command that it leaves running, for programs. */
 const Started = z.object({ id: z.string() })
-const ProcessState = z.object({ isRunning: z.boolean(), exitCode: z.number().nullable(), output: z.string() })
-type ProcessState = z.infer<typeof ProcessState>
 
 type Surroundings = { states: ServerStates; isBoxing: boolean; sandbox: Sandbox }
 
@@ -218,14 +217,9 @@ function openAgentTools(
       read: async () => (await ask('status')).output,
       kill: async () => void (await ask('kill')),
     })
-    void (async () => {
-      while (!closing.signal.aborted) {
-        const { isRunning, exitCode, output } = await ask('await', 600_000)
-        if (isRunning) continue
-        if (!closing.signal.aborted) request.onBackgroundEnd(callId, { processId, command, exitCode, output })
-        return
-      }
-    })()
+    const onEnd = ({ exitCode, output }: ProcessState) =>
+      request.onBackgroundEnd(callId, { processId, command, exitCode, output })
+    void watchProcess(() => ask('await', 600_000), { signal: closing.signal, onEnd })
   }
 
   return {

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { TaskId } from '../task.ts'
 
-export const ProjectId = TaskId
+/** A ULID, like that of a task. */
+export const ProjectId = z
+  .string()
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'a project id is a ULID: 26 characters of Crockford base 32')
 
 export const Problem = z.object({ code: z.string(), message: z.string(), hint: z.string() })
 export type Problem = z.infer<typeof Problem>
