@@ -1,33 +1,30 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openVisit, type Visit } from './browser.ts'
 import { carpentryPlaybook } from './carpentry.ts'
 import { openWorld, type World } from './world.ts'
 
 // Somebody who looks elsewhere while an agent works: each test goes on where the one before it ended.
 describeInBrowser('being told', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let page: Page
   let projectId: string
 
   beforeAll(async () => {
-    world = await openWorld({ files: { 'door.txt': 'the door is plain\n' }, playbook: carpentryPlaybook() })
+    visit = await openVisit(openWorld({ files: { 'door.txt': 'the door is plain\n' }, playbook: carpentryPlaybook() }))
+    world = visit.place
     const project = await world.client.registerProject({ body: { path: world.repository } })
     projectId = project.id
-    browser = await openBrowser()
-    const tab = await openTab(browser)
+    const { tab } = visit
     page = tab.page
     await tab.context.grantPermissions(['notifications'], { origin: world.url })
     await page.addInitScript(keepNotes)
     await enterByAddress(tab, world)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('nobody is notified who has not asked for it', async () => {
     await page.getByRole('button', { name: 'Notify me' }).click()

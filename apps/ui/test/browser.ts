@@ -14,4 +14,14 @@ if (!isThere) {
 /** Tests that need a browser: left out with a loud word where there is none. */
 export const describeInBrowser = describe.skipIf(!isThere)
 
-export { desktop, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser-tab.ts'
+export {
+  desktop,
+  enterByAddress,
+  enterByCode,
+  openTab,
+  openVisit,
+  phone,
+  type Tab,
+  touchPhone,
+  type Visit,
+} from './browser-tab.ts'

@@ -1,7 +1,16 @@
 import type { Attention } from '@matrix/protocol/http'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, type Tab } from './browser.ts'
+import {
+  describeInBrowser,
+  enterByAddress,
+  enterByCode,
+  openTab,
+  openVisit,
+  type Tab,
+  touchPhone,
+  type Visit,
+} from './browser.ts'
 import { workshopPlaybook } from './workshop.ts'
 import { openWorld, type World } from './world.ts'
 
@@ -10,26 +19,23 @@ const files = { 'wall.txt': 'the wall is grey\nand high\n' }
 // One agent that is watched for a while: each test goes on where the one before it ended.
 describeInBrowser('looking at one task', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let tab: Tab
   let page: Page
   let projectId: string
   let taskId: string
 
   beforeAll(async () => {
-    world = await openWorld({ files, playbook: workshopPlaybook() })
+    visit = await openVisit(openWorld({ files, playbook: workshopPlaybook() }))
+    world = visit.place
     const project = await world.client.registerProject({ body: { path: world.repository } })
     projectId = project.id
     taskId = await launch('Clerk', 'Count everything.')
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    tab = visit.tab
+    page = visit.page
     await enterByAddress(tab, world)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('a long conversation is followed to its end, with few rows in the page', async () => {
     await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
@@ -63,6 +69,21 @@ describeInBrowser('looking at one task', () => {
 
     await page.locator(`#event-${call?.seq}`).waitFor()
     await expect.poll(() => page.locator(`#event-${call?.seq}`).getAttribute('class')).toContain('outline')
+  })
+
+  test('a call is one line until it is opened, and every event can be read as it was stored', async () => {
+    await page.getByRole('tab', { name: 'Raw events' }).click()
+    await page.getByLabel('Only events of this type').fill('tool_result')
+    await page
+      .getByRole('button', { name: /tool_result$/ })
+      .first()
+      .click()
+    await page.getByText('"type": "tool_result"').waitFor()
+
+    const marked = page.locator(`#event-${new URL(page.url()).searchParams.get('seq')}`)
+    await marked.getByRole('button', { expanded: false, name: /nothing-/ }).click()
+    await marked.getByRole('button', { expanded: true, name: /nothing-/ }).waitFor()
+    expect(await marked.getByText('No files match.').count()).toBe(2)
   })
 
   test('what an agent writes is never run, fetched or followed unseen', async () => {
@@ -126,9 +147,40 @@ describeInBrowser('looking at one task', () => {
     expect(await conversation().getByAltText('Made or read by the agent').count()).toBe(1)
   })
 
-  test('stopping says what was kept, and the agent can be let go on', async () => {
+  test('what can be done with an event is reached by keys alone, and seen when it is', async () => {
+    const opener = page.getByRole('button', { name: `Tools of event ${await eventOf('A small picture.')}` })
+    const isFocused = () => opener.evaluate((button) => button === document.activeElement)
+    await page.getByLabel('Message', { exact: true }).focus()
+    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1) await page.keyboard.press('Shift+Tab')
+    expect(await opener.evaluate((button) => getComputedStyle(button).opacity)).toBe('1')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe('Copy the text')
+
+    await page.keyboard.press('Escape')
+    expect(await isFocused()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0)
+  })
+
+  test('and by a finger', async () => {
+    const event = await eventOf('A small picture.')
+    const other = await openTab(visit.browser, touchPhone)
+    await enterByCode(other, world)
+    await other.page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+    const opener = other.page.getByRole('button', { name: `Tools of event ${event}` })
+    await opener.tap()
+    await other.page.getByRole('button', { name: 'Rewind to here' }).tap()
+
+    await other.page.getByRole('dialog', { name: `Rewind to event ${event}` }).waitFor()
+    await other.context.close()
+  })
+
+  test('a message that nobody has read is withdrawn; stopping says what was kept, and the agent can be let go on', async () => {
     await say('Sleep')
     await conversation().getByText('Sleep', { exact: true }).waitFor()
+    await say('Never mind')
+    await page.getByRole('article', { name: 'Not read yet' }).getByRole('button', { name: 'Withdraw' }).click()
+    await conversation().getByText('Never mind').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByText('Stopped 1 agent').waitFor()
     await page.getByText('The conversation is kept').waitFor()
@@ -279,6 +331,8 @@ describeInBrowser('looking at one task', () => {
         for (const item of await approvals()) await allow(item)
         const { activity } = await world.client.getTask({ projectId, taskId: id })
         expect(activity).toMatch(/working|waiting/)
+        // It also waits while the script is being asked about.
+        expect(await approvals()).toEqual([])
       },
       { timeout: 30_000, interval: 200 },
     )

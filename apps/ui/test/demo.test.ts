@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, type Tab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openVisit, type Tab, type Visit } from './browser.ts'
 import { type DemoWorld, openDemoWorld } from './world.ts'
 
 /** The script thinks and types as slowly as a person can follow. */
@@ -10,20 +10,17 @@ const patience = { timeout: 60_000 }
 // Somebody new, who only ever does what the page offers: each test goes on where the one before it ended.
 describeInBrowser('the first visit', { timeout: 120_000 }, () => {
   let world: DemoWorld
-  let browser: Browser
+  let visit: Visit<DemoWorld>
   let tab: Tab
   let page: Page
 
   beforeAll(async () => {
-    world = await openDemoWorld()
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    visit = await openVisit(openDemoWorld())
+    world = visit.place
+    tab = visit.tab
+    page = visit.page
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('says what there is to see, and that its money is made up', async () => {
     await enterByAddress(tab, world)

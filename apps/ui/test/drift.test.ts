@@ -1,30 +1,27 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openVisit, type Visit } from './browser.ts'
 import { describeNotes, noteReader, notes } from './notes-server.ts'
 import { openWorld, type World } from './world.ts'
 
 // One agent whose server changes behind its back: each test goes on where the one before it ended.
 describeInBrowser('a server that is not what was agreed to', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let page: Page
   let place: { projectId: string; taskId: string }
 
   beforeAll(async () => {
     const playbook = { title: 'Notes', opening: 'Read the note.', stateless: true, conversations: [noteReader] }
-    world = await openWorld({ playbook, servers: [notes] })
+    visit = await openVisit(openWorld({ playbook, servers: [notes] }))
+    world = visit.place
     const { id, rootTaskId } = await world.client.registerProject({ body: { path: world.repository } })
     place = { projectId: id, taskId: rootTaskId ?? '' }
-    browser = await openBrowser()
-    const tab = await openTab(browser)
+    const { tab } = visit
     page = tab.page
     await enterByAddress(tab, world)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('is shown word by word, and is not called', async () => {
     await describeNotes(world, 'Reads a note, and mails it to a stranger.')

@@ -1,28 +1,25 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openVisit, phone, type Tab, type Visit } from './browser.ts'
 import { goal, priceOnMain, resolvedPrice, shopFiles, shopStory } from './story.ts'
 import { openWorld, type World } from './world.ts'
 
 // One person, one afternoon: each test goes on where the one before it ended.
 describeInBrowser('a person and their agents', () => {
   let world: World
-  let browser: Browser
+  let visit: Visit<World>
   let tab: Tab
   let page: Page
 
   beforeAll(async () => {
-    world = await openWorld({ files: shopFiles, playbook: shopStory({ thinkMs: 20 }) })
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    visit = await openVisit(openWorld({ files: shopFiles, playbook: shopStory({ thinkMs: 20 }) }))
+    world = visit.place
+    tab = visit.tab
+    page = visit.page
   })
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('the address that the daemon prints lets in one browser, and leaves no trace of its code', async () => {
     await enterByAddress(tab, world)
@@ -114,10 +111,13 @@ describeInBrowser('a person and their agents', () => {
     await card('Failure', 'Opening hours').waitFor({ state: 'detached' })
   })
 
-  test('a comment on a line is sent back to the agent as one message', async () => {
+  test('a comment on several lines is sent back to the agent as one message', async () => {
     const { id } = await taskOf('Gift wrapping')
     await page.goto(`${world.url}/p/${await projectId()}/t/${id}/review`)
-    await page.getByRole('button', { name: 'Comment on line 1', exact: true }).first().click()
+    const line = (number: number) =>
+      page.getByRole('button', { name: `Comment on line ${number}`, exact: true }).first()
+    await line(1).click()
+    await line(3).click({ modifiers: ['Shift'] })
     await page.getByRole('textbox', { name: /^Comment on/ }).fill('Say what a child would get wrapped.')
     await page.keyboard.press('Control+Enter')
     await page.getByRole('button', { name: 'Send 1 comment' }).click()
@@ -126,7 +126,7 @@ describeInBrowser('a person and their agents', () => {
     const [message] = (await eventsOf('Gift wrapping')).filter(
       (event) => event.type === 'message' && JSON.stringify(event).includes('a child would get'),
     )
-    expect(JSON.stringify(message)).toContain('src/price.js')
+    expect(JSON.stringify(message)).toMatch(/src\/price\.js\D+1\D3\D/)
   })
 
   test('a conflict is shown before anything is merged, and the agent can be asked to resolve it', async () => {
@@ -217,6 +217,25 @@ describeInBrowser('a person and their agents', () => {
 
     await drag(page, row('Leaflet'), row('Opening hours'))
     await expect.poll(() => childrenOf('Opening hours')).toEqual(['Leaflet'])
+  })
+
+  test('tasks are grouped in folders, looked for, and marked as favourites', async () => {
+    const row = (title: string) => page.getByRole('treeitem', { name: title })
+    await press('c')
+    await page.getByLabel('Title', { exact: true }).fill('Later')
+    await page.getByLabel('Only a folder to group tasks').check()
+    await page.getByRole('button', { name: 'Add the folder' }).click()
+    await row('Later, folder').waitFor()
+
+    await row('Gift wrapping').hover()
+    await row('Gift wrapping').getByRole('button', { name: 'Favourite: Gift wrapping' }).click()
+    await page.getByRole('button', { name: 'Favourites' }).click()
+    await row('Later').waitFor({ state: 'detached' })
+    expect(await page.getByRole('treeitem').count()).toBe(2)
+    await page.getByRole('button', { name: 'All', exact: true }).click()
+    await page.getByRole('searchbox', { name: 'Find a task' }).fill('spring')
+    await row('Gift wrapping').waitFor({ state: 'detached' })
+    await row('Spring discount').focus()
   })
 
   test('a card is moved on the board by mouse and by keyboard, where that means something', async () => {

@@ -1,17 +1,17 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeInBrowser, enterByAddress, openBrowser, openTab } from './browser.ts'
+import { describeInBrowser, enterByAddress, openTab, openVisit, type Visit } from './browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
 describeInBrowser('a daemon that is killed', () => {
   let stage: Stage
-  let browser: Browser
+  let visit: Visit<Stage>
   let page: Page
 
   beforeAll(async () => {
-    stage = await openStage()
-    browser = await openBrowser()
-    const tab = await openTab(browser)
+    visit = await openVisit(openStage())
+    stage = visit.place
+    const { tab } = visit
     page = tab.page
     await enterByAddress(tab, stage)
     await page.goto(`${stage.url}/p/${stage.projectId}/t/${stage.taskIds['Currency of the shop']}`)
@@ -19,10 +19,7 @@ describeInBrowser('a daemon that is killed', () => {
     // A reload would wipe this out.
     await page.evaluate(() => Object.assign(window, { isSamePage: true }))
   })
-  afterAll(async () => {
-    await browser?.close()
-    await stage?.close()
-  })
+  afterAll(() => visit?.close())
 
   test('leaves a page that says it is out of reach and still shows how things were', async () => {
     await stage.killDaemon()
@@ -35,8 +32,24 @@ describeInBrowser('a daemon that is killed', () => {
     await page.getByText('Nothing here says which currency').waitFor()
   })
 
-  test('comes back, and the page goes on by itself: no reload, nothing missing, nothing twice', async () => {
+  test('comes back, and the page says that it is behind for as long as it is', async () => {
+    let letRead = () => {}
+    const mayRead = new Promise<void>((resolve) => {
+      letRead = resolve
+    })
+    await page.route('**/api/attention', async (route) => {
+      await mayRead
+      await route.continue()
+    })
     await stage.startDaemon()
+    await page.getByText('Reading what was missed').waitFor()
+    letRead()
+
+    await page.getByText('Reading what was missed').waitFor({ state: 'detached' })
+    await page.unroute('**/api/attention')
+  })
+
+  test('the page goes on by itself: no reload, nothing missing, nothing twice', async () => {
     await page.getByText('Live', { exact: true }).waitFor()
     const findQuestion = async () => (await stage.client.listAttention()).find(({ kind }) => kind === 'question')
     await expect.poll(findQuestion).toBeDefined()
@@ -82,7 +95,7 @@ describeInBrowser('a daemon that is killed', () => {
   })
 
   test('a wrong code is refused in words', async () => {
-    const other = await openTab(browser)
+    const other = await openTab(visit.browser)
     await other.page.goto(stage.url)
     await other.page.getByLabel('Code').fill('0000000000')
     await other.page.getByRole('button', { name: 'Add this browser' }).click()

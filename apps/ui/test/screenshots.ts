@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { enterByAddress, openBrowser, openTab, phone } from './browser-tab.ts'
+import { enterByAddress, enterByCode, openTab, openVisit, touchPhone } from './browser-tab.ts'
 import { openStage } from './stage.ts'
 import { views } from './views.ts'
 import { openDemoWorld } from './world.ts'
@@ -8,21 +8,18 @@ import { openDemoWorld } from './world.ts'
 /** Takes a picture of every main view as it really is, for the documentation. */
 const folder = fileURLToPath(new URL('../../../docs/screenshots', import.meta.url))
 await mkdir(folder, { recursive: true })
-const stage = await openStage()
-const browser = await openBrowser()
+const { place: stage, browser, tab, page, close } = await openVisit(openStage())
 
 try {
-  const tab = await openTab(browser)
-  const { page } = tab
   await enterByAddress(tab, stage)
-  const take = async (name: string) => {
+  const take = async (name: string, page = tab.page) => {
     await page.evaluate(() => document.fonts.ready)
     // What fades in or is coloured a moment later belongs into the picture.
     await page.waitForTimeout(600)
     await page.screenshot({ path: `${folder}/${name}.png` })
     console.log(`docs/screenshots/${name}.png`)
   }
-  const goTo = async (wanted: string) => {
+  const goTo = async (wanted: string, page = tab.page) => {
     const view = views.find(({ name }) => name === wanted)
     if (!view) throw new Error(`There is no view called ${wanted}.`)
     await page.goto(`${stage.url}${view.path(stage)}`)
@@ -46,17 +43,17 @@ try {
     await take(`${name}-dark`)
   }
 
-  await page.emulateMedia({ colorScheme: 'light' })
-  await page.setViewportSize(phone)
-  for (const name of ['inbox', 'tree', 'review']) {
-    await goTo(name)
-    await take(`${name}-phone`)
+  const inHand = await openTab(browser, touchPhone)
+  await enterByCode(inHand, stage)
+  for (const name of ['inbox', 'tree', 'conversation', 'review']) {
+    await goTo(name, inHand.page)
+    await take(`${name}-phone`, inHand.page)
   }
 
   const stranger = await openTab(browser)
   await stranger.page.goto(stage.url)
   await stranger.page.getByRole('heading', { name: 'Add this browser' }).waitFor()
-  await stranger.page.screenshot({ path: `${folder}/sign-in.png` })
+  await take('sign-in', stranger.page)
 
   const demo = await openDemoWorld()
   try {
@@ -65,11 +62,11 @@ try {
     await newcomer.page.getByText('Pick an answer in the inbox').first().waitFor({ timeout: 60_000 })
     await newcomer.page.goto(demo.url)
     await newcomer.page.getByRole('button', { name: '€' }).waitFor()
-    await newcomer.page.screenshot({ path: `${folder}/first-visit.png` })
+    await newcomer.page.getByRole('complementary', { name: 'A first look' }).waitFor()
+    await take('first-visit', newcomer.page)
   } finally {
     await demo.close()
   }
 } finally {
-  await browser.close()
-  await stage.close()
+  await close()
 }

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { describeInBrowser, desktop, enterByAddress, openBrowser, openTab, phone, type Tab } from './browser.ts'
+import { describeInBrowser, desktop, enterByAddress, openVisit, phone, type Tab, type Visit } from './browser.ts'
 import { openStage, type Stage } from './stage.ts'
 import { views } from './views.ts'
 
@@ -16,21 +16,18 @@ const looks = [
 
 describeInBrowser('every view', () => {
   let stage: Stage
-  let browser: Browser
+  let visit: Visit<Stage>
   let tab: Tab
   let page: Page
 
   beforeAll(async () => {
-    stage = await openStage()
-    browser = await openBrowser()
-    tab = await openTab(browser)
-    page = tab.page
+    visit = await openVisit(openStage())
+    stage = visit.place
+    tab = visit.tab
+    page = visit.page
     await enterByAddress(tab, stage)
   })
-  afterAll(async () => {
-    await browser?.close()
-    await stage?.close()
-  })
+  afterAll(() => visit?.close())
 
   describe.each(looks)('$name', ({ viewport, colorScheme }) => {
     test.each(views)('$name is readable for everybody and fits the screen', async ({ path, ready }) => {

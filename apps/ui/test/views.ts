@@ -52,11 +52,10 @@ export const views: View[] = [
   {
     name: 'processes',
     path: inProject('/processes'),
-    ready: (page) =>
-      page
-        .getByText(/node watch.js|background/)
-        .first()
-        .waitFor(),
+    async ready(page) {
+      await page.getByRole('button', { name: 'node watch.js', exact: true }).click()
+      await page.getByRole('region', { name: 'Output' }).waitFor()
+    },
   },
   { name: 'search', path: () => '/search?q=discount', ready: (page) => page.locator('mark').first().waitFor() },
   { name: 'settings', path: () => '/settings', ready: (page) => page.getByText('maxDepth').first().waitFor() },

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DurableEvent, MatrixError } from '@matrix/protocol'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from './clock.ts'
 import type { Fence } from './event-store.ts'
 import type { FileSystem } from './file-system.ts'
@@ -65,6 +69,22 @@ test.each(['write', 'sync'] as const)(
     await expect(store.append('s', fence, [said('never')])).rejects.toBe(fatal[0])
   },
 )
+
+test('unless somebody decides otherwise, a failed sync ends the process with code 74', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'event-store-fatal-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const writer = join(import.meta.dirname, '..', 'fixtures', 'writer-on-a-failing-disk.ts')
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), writer, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let told = ''
+  child.stdout.on('data', (bytes: Buffer) => {
+    told += bytes
+  })
+  const code = await new Promise((resolve) => child.on('close', resolve))
+
+  expect({ code, told }).toEqual({ code: 74, told: 'acknowledged\n' })
+})
 
 test('what was queued behind a failed append fails with it, and in order', async () => {
   fail('write', 'ENOSPC')

@@ -127,11 +127,7 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     async lastSeq(sessionId) {
       return Math.max(0, (await session(sessionId).tail()).seq)
     },
-    hasMessage: async (sessionId, messageId) =>
-      session(sessionId).holds(
-        `"id":${JSON.stringify(messageId)}`,
-        (event) => event.type === 'message' && event.message.id === messageId,
-      ),
+    hasMessage: async (sessionId, messageId) => session(sessionId).hasMessage(messageId),
     async copySessionFrom(source, target, fence, marker, { upTo } = {}) {
       const last = await store.lastSeq(source)
       const sourceSeq = upTo ?? last

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DurableEvent } from '@matrix/protocol'
+import { type DurableEvent, queueMessage } from '@matrix/protocol'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { findDamage } from './damage.ts'
 import { readPage, tailSession } from './event-store.ts'
@@ -65,6 +65,25 @@ test('resuming from a long session reads only its active part', async () => {
 
   expect(await counting.readActive('long')).toHaveLength(2)
   expect(bytesRead).toBeLessThan(1_000_000)
+})
+
+test('whether a message is there is looked up in the file once, and known from then on', async () => {
+  await openWith('long', await readFile(join(directory, 'long.jsonl')))
+  let bytesRead = 0
+  const addRead = (count: number) => {
+    bytesRead += count
+  }
+  const store = await openJsonlEventStore(copy, { fileSystem: countReads(addRead) })
+  const fence = await store.claim('long', 'me')
+  expect(await store.hasMessage('long', 'm1')).toBe(false)
+  await store.append('long', fence, [
+    { type: 'message', taskId: 't', ts, message: queueMessage.user({ id: 'm1', text: 'Hello' }) },
+  ])
+  bytesRead = 0
+
+  expect(await store.hasMessage('long', 'm1')).toBe(true)
+  expect(await store.hasMessage('long', 'm2')).toBe(false)
+  expect(bytesRead).toBe(0)
 })
 
 test('a live tail is woken by an append, not by its clock', async () => {

@@ -44,8 +44,8 @@ export type SessionFile = {
   /** The same for who does not need everything that the lines hold. */
   readAs<Batch extends { seq: number | undefined }>(parse: ParseSpan<Batch>, from: SeqPlace): AsyncGenerator<Batch>
   readActive(options?: UpTo): Promise<DurableEvent[]>
-  /** Whether there is such an event. Only lines that hold the text are looked at, so this is as quick as reading. */
-  holds(text: string, accept: (event: DurableEvent) => boolean): Promise<boolean>
+  /** Whether this message is in the session. The first question looks through the file; from then on the ids are known. */
+  hasMessage(messageId: string): Promise<boolean>
   /** One event by where its line is, checked like any other. */
   readAt(place: SeqPlace & { length: number }): Promise<DurableEvent | undefined>
   /** The sum of the line that ends here: two files with the same sum are the same up to it. */
@@ -62,6 +62,7 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
   let settling: Promise<Tail> | undefined
   let damaged: MatrixError | undefined
   let prepared: WriteState | undefined
+  let messageIds: Promise<Set<string>> | undefined
 
   const onWritten = (tail: Tail) => {
     end = tail
@@ -149,6 +150,17 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
   function missing(seq: number): MatrixError {
     const message = `event ${seq} is still needed and missing`
     return corrupt({ kind: 'missing', file: path, line: seq + 1, message })
+  }
+
+  async function findMessageIds(): Promise<Set<string>> {
+    const { size } = await tail()
+    const ids = new Set<string>()
+    if (size === 0) return ids
+    await withFile('read', async (file) => {
+      for await (const { event } of findLines(file, size, Buffer.from('"type":"message"')))
+        if (event?.type === 'message') ids.add(event.message.id)
+    })
+    return ids
   }
 
   /** A damaged session is read as far as it holds; the reader comes upon the damage by itself. */
@@ -253,22 +265,23 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
     async check() {
       prepared = await load()
     },
-    append(events) {
-      if (damaged) return Promise.reject(damaged)
-      return writer.append(events)
+    async append(events) {
+      if (damaged) throw damaged
+      const seq = await writer.append(events)
+      const known = await messageIds?.catch(() => undefined)
+      if (known) for (const event of events) if (event.type === 'message') known.add(event.message.id)
+      return seq
     },
     read,
     readLines: (from) => readAs(parseLines, from),
     readAs,
     readActive,
-    async holds(text, accept) {
-      const { size } = await tail()
-      if (size === 0) return false
-      return withFile('read', async (file) => {
-        for await (const line of findLines(file, size, Buffer.from(text)))
-          if (line.event && accept(line.event)) return true
-        return false
+    async hasMessage(messageId) {
+      messageIds ??= findMessageIds().catch((error) => {
+        messageIds = undefined
+        throw error
       })
+      return (await messageIds).has(messageId)
     },
     async readAt({ seq, offset, length }) {
       return withFile('read', async (file) => {

@@ -1,5 +1,6 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
 import type { ApprovalAnswer, ApprovalRequest } from '@matrix/tool-manager'
+import type { Agent } from './agent.ts'
 import type { ProjectContext } from './project-context.ts'
 import { isoNow } from './world.ts'
 
@@ -7,21 +8,30 @@ type Decision =
   | { decision: 'deny'; reason?: string | undefined }
   | { decision: 'allow'; scope: 'once' | 'task' | 'always'; inputDigest: string }
 
+/** A question that is open: how it is answered, and whose work does not go on until then. */
+export type OpenApproval = { answer(answer: ApprovalAnswer): void; holdsUp(agent: Agent): boolean }
+
+type AskOptions = { signal: AbortSignal; holdsUp: OpenApproval['holdsUp'] }
+
 /** Puts a call before a person and waits for the answer. The question is gone when the call is. */
 export function askForApproval(
   ctx: ProjectContext,
   taskId: string,
   request: Omit<ApprovalRequest, 'agent'>,
-  { signal }: { signal: AbortSignal },
+  { signal, holdsUp }: AskOptions,
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
   const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
-    ctx.approvals.set(request.id, resolve)
+    ctx.approvals.set(request.id, { answer: resolve, holdsUp })
     const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
+  const touchHeldUp = () => {
+    for (const agent of ctx.agents.values()) if (holdsUp(agent)) ctx.touch(agent.taskId)
+  }
+  touchHeldUp()
   ctx.attention.add({
     id,
     kind: 'approval',
@@ -35,15 +45,16 @@ export function askForApproval(
   return answered.finally(() => {
     ctx.approvals.delete(request.id)
     ctx.attention.remove(id)
+    touchHeldUp()
   })
 }
 
 export function answerApproval(ctx: ProjectContext, approvalId: string, decision: Decision): void {
   const id = approvalId.replace(/^approval:/, '')
-  const resolve = ctx.approvals.get(id)
-  if (!resolve) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
+  const open = ctx.approvals.get(id)
+  if (!open) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
   if (decision.decision === 'deny') {
-    resolve({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
+    open.answer({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
     return
   }
   const asked = ctx.attention.find(`approval:${id}`)?.approval
@@ -51,5 +62,5 @@ export function answerApproval(ctx: ProjectContext, approvalId: string, decision
     throw new MatrixError('APPROVAL_UNKNOWN', 'The arguments are not the ones that were looked at', {
       hint: 'Look at the call again, then decide.',
     })
-  resolve({ decision: 'allow', scope: decision.scope, id, inputDigest: decision.inputDigest })
+  open.answer({ decision: 'allow', scope: decision.scope, id, inputDigest: decision.inputDigest })
 }

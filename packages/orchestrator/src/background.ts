@@ -1,12 +1,18 @@
-import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
+import { builtinTools, type DurableEvent, queueMessage, type TaskNode, type ToolContent } from '@matrix/protocol'
 import { deliverMessage } from './delivery.ts'
 import { problemOf, showProblem } from './halt.ts'
+import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
 import { isoNow } from './world.ts'
 
 function messageId(taskId: string, callId: string): string {
   return `${taskId}/${callId}/ended`
+}
+
+/** The call that started the command whose end this message tells, also in a session that was forked from another. */
+function endedCallOf(id: string): string {
+  return /^[^/]+\/(.+)\/ended$/.exec(id)?.[1] ?? ''
 }
 
 export function noteBackgroundStart(
@@ -28,13 +34,16 @@ export async function deliverBackgroundEnd(
   ctx.processes.delete(messageId(taskId, callId))
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
   const task = ctx.tree.get(taskId)
-  const wake = task.status === 'in_progress' && ctx.halted.get(taskId)?.kind !== 'stopped'
   const message = queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end })
-  await deliverMessage(ctx, taskId, message, { wake }).catch((error) => {
+  await deliverMessage(ctx, taskId, message, { wake: isAtWork(task, ctx) }).catch((error) => {
     // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
     ctx.searchedForLost.delete(taskId)
     showProblem(ctx, task, problemOf(error), isoNow(ctx.world))
   })
+}
+
+function isAtWork({ id, status }: TaskNode, { halted }: ProjectContext): boolean {
+  return status === 'in_progress' && halted.get(id)?.kind !== 'stopped'
 }
 
 /**
@@ -43,43 +52,66 @@ export async function deliverBackgroundEnd(
  */
 export async function reportLostProcesses(ctx: ProjectContext, taskId: string): Promise<void> {
   if (ctx.searchedForLost.has(taskId)) return
-  for (const { callId, processId, command } of await findStartedProcesses(ctx, taskId)) {
+  const commands = openCommands()
+  for await (const batch of ctx.store.read(taskId))
+    for (const { known, event } of batch) if (known) commands.take(event)
+  await reportLost(ctx, taskId, commands.unended())
+  ctx.searchedForLost.add(taskId)
+}
+
+/** The same for what a session has in mind; what it started before it was summed up takes longer to find. */
+export async function reportRecentlyLost(
+  ctx: ProjectContext,
+  taskId: string,
+  active: readonly DurableEvent[],
+): Promise<void> {
+  const commands = openCommands()
+  for (const event of active) commands.take(event)
+  await reportLost(ctx, taskId, commands.unended())
+  if (!active.some(({ type }) => type === 'compact_marker')) ctx.searchedForLost.add(taskId)
+}
+
+/** Looks through what was said before a session was summed up, for which nobody has to wait, and wakes who waits in vain. */
+export async function reportLongLost(ctx: ProjectContext, taskIds: readonly string[]): Promise<void> {
+  for (const taskId of taskIds) {
+    if (ctx.isClosing || ctx.searchedForLost.has(taskId)) continue
+    const told = ctx.facts.of(taskId).pending.size
+    await reportLostProcesses(ctx, taskId)
+    const isAsking = ctx.attention.kindsOf(taskId).includes('question')
+    if (ctx.facts.of(taskId).pending.size > told && !isAsking && isAtWork(ctx.tree.get(taskId), ctx))
+      launchAgent(ctx, taskId)
+  }
+}
+
+async function reportLost(ctx: ProjectContext, taskId: string, commands: readonly StartedCommand[]): Promise<void> {
+  for (const { callId, processId, command } of commands) {
     const id = messageId(taskId, callId)
-    if (ctx.processes.has(id) || (await ctx.log.hasMessage(taskId, id))) continue
+    if (ctx.processes.has(id)) continue
     const output = 'How it ended is not known: Matrix was started anew, or could not write it down.'
     const message = queueMessage.backgroundComplete({ id, processId, command, exitCode: null, output })
     await deliverMessage(ctx, taskId, message, { wake: false })
   }
-  ctx.searchedForLost.add(taskId)
 }
 
-type StartedProcess = { callId: string; processId: string; command: string }
+type StartedCommand = { callId: string; processId: string; command: string }
 
-/** The background commands that a session has started, also before it was summed up: an agent waits for those as well. */
-async function findStartedProcesses(ctx: ProjectContext, taskId: string): Promise<StartedProcess[]> {
-  const started = collectStarted()
-  const active = await ctx.log.readActive(taskId)
-  if (active.some(({ type }) => type === 'compact_marker')) {
-    for await (const batch of ctx.store.read(taskId))
-      for (const { known, event } of batch) if (known) started.add(event)
-  } else for (const event of active) started.add(event)
-  return started.found
-}
-
-function collectStarted() {
-  const commands = new Map<string, string>()
-  const found: StartedProcess[] = []
+/** The background commands that a session has started, and those of them whose end it was never told. */
+function openCommands() {
+  const asked = new Map<string, string>()
+  const started = new Map<string, StartedCommand>()
   return {
-    found,
-    add(event: DurableEvent): void {
+    unended: () => [...started.values()],
+    take(event: DurableEvent): void {
       if (event.type === 'tool_call' && event.name === builtinTools.bash) {
         const { command, background } = (event.input ?? {}) as { command?: unknown; background?: unknown }
-        if (background === true) commands.set(event.callId, String(command))
+        if (background === true) asked.set(event.callId, String(command))
       }
+      if (event.type === 'message') started.delete(endedCallOf(event.message.id))
       if (event.type !== 'tool_result' || event.isError) return
-      const command = commands.get(event.callId)
-      const processId = readProcessId(event.content)
-      if (command !== undefined && processId) found.push({ callId: event.callId, processId, command })
+      const { callId, content } = event
+      const command = asked.get(callId)
+      const processId = readProcessId(content)
+      if (command !== undefined && processId) started.set(callId, { callId, processId, command })
     },
   }
 }

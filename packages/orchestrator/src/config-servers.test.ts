@@ -15,7 +15,7 @@ test('a server that came with a repository is used after two yeses: one to start
   await mkdir(join(repository, '.mxd'), { recursive: true })
   const settings = { mcpServers: { notes: { command: 'node', args: ['notes.mjs'] } } }
   await writeFile(join(repository, '.mxd/config.json'), JSON.stringify(settings))
-  await writeFile(join(repository, 'notes.mjs'), notesServer({ words: 'Reads a note.' }))
+  await writeFile(join(repository, 'notes.mjs'), notesServer('Reads a note.'))
   const asked: string[] = []
   orchestrator.subscribe((frame: Frame) => {
     if (frame.kind === 'attention' && frame.attention.approval) asked.push(frame.attention.approval.uri)

@@ -108,13 +108,14 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const routes = await ctx.routes(roleOf(task))
   const agents = agentsAbove(ctx, taskId)
   void ctx.tools.review?.(agents, (request) =>
-    askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal }),
+    askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal, holdsUp: () => false }),
   )
   agent.tools = await ctx.tools.open({
     taskId,
     worktree,
     agents,
-    approve: (request, options) => askForApproval(ctx, taskId, request, options),
+    approve: (request, options) =>
+      askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
     onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
   })

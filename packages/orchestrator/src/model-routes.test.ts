@@ -1,7 +1,7 @@
 import { openMockProvider } from '@matrix/mock-provider'
 import type { Route } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
-import { createModelRoutes, findRootModel, type ModelSettings, openAdapters } from './model-routes.ts'
+import { createModelRoutes, findRootModel, type ModelSettings, openAdapters, withScript } from './model-routes.ts'
 
 const anthropic = { anthropicApiKey: 'sk-a' }
 const openai = { openaiApiKey: 'sk-o' }
@@ -23,6 +23,17 @@ test('the model of root agents is known by name, also where it is the usual one'
   expect(findRootModel({ ...settings, authGroups: { work: anthropic }, model: 'big' })).toBe('big')
   expect(findRootModel({ ...settings, authGroups: { home: local } })).toBeUndefined()
   expect(findRootModel({ ...settings, authGroups: { work: anthropic }, defaultAuth: 'gone' })).toBeUndefined()
+})
+
+test('a script that plays the models is asked under names that are not theirs', () => {
+  const played = (given: Partial<ModelSettings>) =>
+    names(withScript({ authGroups: {}, fallbackModels: [], ...given }, 'http://localhost:1'))
+
+  expect(played({})).toEqual({
+    root: ['anthropic claude-sonnet-4-6-simulated'],
+    child: ['anthropic claude-sonnet-4-6-simulated'],
+  })
+  expect(played({ model: 'big', childModel: 'small' }).child).toEqual(['anthropic small-simulated'])
 })
 
 test('an address of one’s own is spoken to in the language that all servers know, and OpenAI in its newer one', () => {

@@ -1,4 +1,5 @@
 import { MatrixError } from '@matrix/protocol'
+import { simulatedModel } from '@matrix/protocol/display'
 import {
   createAnthropicAdapter,
   createOpenaiChatAdapter,
@@ -63,6 +64,22 @@ export function createModelRoutes(
   return {
     root: distinct([route(root, model), ...fallbacks]),
     child: distinct([route(child, childModel), ...fallbacks]),
+  }
+}
+
+/** The same settings with a script in place of every model, under names that keep its prices from being taken for money. */
+export function withScript<T extends ModelSettings>(settings: T, baseUrl: string): T {
+  const script: AuthGroup = {
+    provider: 'anthropic',
+    anthropicApiKey: 'none-needed-by-the-mock',
+    anthropicBaseUrl: baseUrl,
+  }
+  const { model = defaultModels.anthropic, childModel = model } = settings
+  return {
+    ...settings,
+    authGroups: { mock: script },
+    model: simulatedModel(model),
+    childModel: simulatedModel(childModel),
   }
 }
 

@@ -3,8 +3,8 @@ import type { TaskNode } from '@matrix/protocol'
 import type { Frame, Problem } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { TaskTree, Worktrees } from '@matrix/task-tree'
-import type { ApprovalAnswer } from '@matrix/tool-manager'
 import type { Agent } from './agent.ts'
+import type { OpenApproval } from './approvals.ts'
 import type { AttentionList } from './attention.ts'
 import type { Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
@@ -60,8 +60,8 @@ export type ProjectContext = {
   readonly searchedForLost: Set<string>
   /** Ends the wait for each open question. */
   readonly questionTimers: Map<string, () => void>
-  /** Answers each call that a person was asked about, by the id of the request. */
-  readonly approvals: Map<string, (answer: ApprovalAnswer) => void>
+  /** Each call that a person is asked about, by the id of the request. */
+  readonly approvals: Map<string, OpenApproval>
   /** Which versions of the setup script a person is being asked about, by their hash. */
   readonly setupApprovals: Map<string, Promise<boolean>>
   /** The last delivery to each session, which the next one waits for. */

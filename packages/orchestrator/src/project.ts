@@ -24,7 +24,7 @@ import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
 import { approveSetup } from './setup-approval.ts'
 import { createTaskFrames } from './task-frames.ts'
-import { viewTask } from './task-view.ts'
+import { agentActivity, isBusy, viewTask } from './task-view.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
@@ -184,7 +184,7 @@ function viewProject(registered: Registered, ctx: ProjectContext, isDemo: boolea
     problem: null,
     agents: {
       live: ctx.tree.list().filter(({ status, folder }) => status === 'in_progress' && !folder).length,
-      working: agents.filter(({ activity }) => activity === 'working' || activity === 'starting').length,
+      working: agents.filter((agent) => isBusy(agentActivity(ctx, agent))).length,
     },
     costUsd: ctx.ledger.treeSpent(root.id),
     isDemo,

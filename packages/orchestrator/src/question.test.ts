@@ -154,6 +154,26 @@ test('an approval that nobody gives in time is gone, and the model is told', asy
   expect(office.machine.outside.effects).toEqual([])
 })
 
+test('an agent that waits for an approval is not said to work, and is again once it has one', async () => {
+  const office = await openOffice({
+    shop: ({ calls }) => ({ calls: [bash(calls.length === 0 ? 'ask' : 'hang')] }),
+  })
+  await office.say('Go')
+  await office.settle()
+  const [asked] = await open(office)
+  expect(await office.task()).toMatchObject({ activity: 'waiting', needs: ['approval'] })
+  expect(office.orchestrator().agents()).toEqual({ live: 1, working: 0 })
+
+  await office.orchestrator().answerApproval({
+    params: { projectId: office.projectId, approvalId: asked?.id ?? '' },
+    query: {},
+    body: { decision: 'allow', scope: 'once', inputDigest: asked?.approval?.inputDigest ?? '' },
+  })
+  await office.settle()
+  expect(await office.task()).toMatchObject({ activity: 'working' })
+  expect(office.orchestrator().agents()).toEqual({ live: 1, working: 1 })
+})
+
 test('an approval lets a call run, a refusal is heard by the model, and a stop ends the question', async () => {
   const office = await openOffice({
     shop: ({ calls }) => ({
@@ -198,6 +218,10 @@ test('approving other arguments than those that are asked for is refused', async
   ).rejects.toMatchObject({ code: 'APPROVAL_UNKNOWN' })
   expect(office.machine.outside.effects).toEqual([])
 })
+
+function bash(command: string) {
+  return { name: 'mcp__mxd__bash', input: { command } }
+}
 
 function open(office: Office) {
   return office.orchestrator().listAttention({ params: {}, query: {}, body: undefined })

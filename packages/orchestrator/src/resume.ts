@@ -2,7 +2,7 @@ import { findPendingMessages, findResumeState, type Repair, readPage } from '@ma
 import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
-import { reportLostProcesses } from './background.ts'
+import { reportLongLost, reportRecentlyLost } from './background.ts'
 import { settleCompletion } from './completion.ts'
 import { budgetProblem, noticeProblem, problemOf, showProblem } from './halt.ts'
 import { isStopped, launchAgent } from './launch.ts'
@@ -24,6 +24,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   loadCosts(ctx)
 
   const launched: string[] = []
+  const waiting: string[] = []
   const tasks = ctx.tree.list().filter(({ folder }) => !folder)
   await settleSessions(ctx, tasks)
   for (const task of tasks) {
@@ -36,10 +37,12 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
     })
     resumed[verdict] += 1
     if (verdict === 'continued') launched.push(task.id)
+    if (verdict === 'waiting') waiting.push(task.id)
   }
   await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
   for (const taskId of launched) launchAgent(ctx, taskId)
+  void reportLongLost(ctx, waiting).catch(() => undefined)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
 }
@@ -115,7 +118,7 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   if (pending.some(isHeard)) return 'continued'
   if (state === 'done') return 'ended'
   if (task.status !== 'in_progress') return 'ended'
-  await reportLostProcesses(ctx, task.id)
+  await reportRecentlyLost(ctx, task.id, events)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
   if (await isBlocked(ctx, task, events)) return 'waiting'
   return isWaiting(events) ? 'waiting' : 'continued'

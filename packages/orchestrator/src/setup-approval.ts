@@ -30,7 +30,7 @@ async function ask(ctx: ProjectContext, { path, sha256 }: SetupHook, subject: Su
       reason: 'It runs outside of any box whenever a worktree is made.',
       expiresAt: ctx.world.clock.now() + PATIENCE_MS,
     },
-    { signal: ctx.closing.signal },
+    { signal: ctx.closing.signal, holdsUp: ({ activity }) => activity === 'starting' },
   )
   if (answer.decision === 'deny') return false
   if (answer.scope !== 'once') await ctx.trust.add(subject, subjectDigest(subject))

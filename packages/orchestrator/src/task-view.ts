@@ -1,5 +1,6 @@
 import type { TaskNode } from '@matrix/protocol'
 import type { Activity, Problem, TaskDetail, TaskView } from '@matrix/protocol/http'
+import type { Agent } from './agent.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 
 /** A task as it is now, for screens. */
@@ -39,11 +40,22 @@ export function viewTaskDetail(ctx: ProjectContext, task: TaskNode, agentName: s
 
 function activityOf(ctx: ProjectContext, { id, status, folder }: TaskNode): Activity {
   const agent = ctx.agents.get(id)
-  if (agent) return agent.activity
+  if (agent) return agentActivity(ctx, agent)
   const halt = ctx.halted.get(id)
   if (halt) return halt.kind
   // An agent that only waits is not in memory, and neither need it be.
   return status === 'in_progress' && !folder ? 'waiting' : 'off'
+}
+
+/** What an agent is up to. Whoever cannot go on until a person agrees does not work, however much of it is in memory. */
+export function agentActivity({ approvals }: ProjectContext, agent: Agent): Activity {
+  return isBusy(agent.activity) && [...approvals.values()].some(({ holdsUp }) => holdsUp(agent))
+    ? 'waiting'
+    : agent.activity
+}
+
+export function isBusy(activity: Activity): boolean {
+  return activity === 'working' || activity === 'starting'
 }
 
 function problemOfTask(ctx: ProjectContext, taskId: string): Problem | null {

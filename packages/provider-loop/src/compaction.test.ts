@@ -181,6 +181,30 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(second.types.at(-1)).toBe('agent_idle')
     expect(second.mock.requests).toHaveLength(0)
   })
+
+  test('who spoke to an idle agent that crashed while it was compacted is heard after the summary', async () => {
+    const first = await tell({
+      dialect,
+      says: ['Wait'],
+      turns: [{ text: 'I wait.' }, summary],
+      onIdle: (queue, times) => times === 1 && queue.enqueue(queueMessage.compact({ id: 'c1' })),
+    })
+    for (const [last, asked] of [
+      ['compact_started', true],
+      ['compact_marker', false],
+    ] as const) {
+      const until = first.durable.findIndex((event) => event.type === last)
+      await tell({
+        dialect,
+        events: session(['Wait'], first.durable.slice(0, asked ? until + 1 : until)),
+        queue: createMessageQueue([queueMessage.user({ id: 'late', text: 'And now?' })]),
+        turns: [
+          ...(asked ? [summary] : []),
+          { fresh: true, assert: { userText: ['Checkpoint', 'And now?'] }, ...done },
+        ],
+      })
+    }
+  })
 })
 
 test('tokens are counted exactly only when the estimate is close to the threshold', async () => {

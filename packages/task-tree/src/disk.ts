@@ -19,7 +19,8 @@ export type Disk = {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   removeTree(path: string): Promise<void>
-  makeDirectory(path: string): Promise<void>
+  /** Nobody else may look into it, unless a mode is given. */
+  makeDirectory(path: string, mode?: number): Promise<void>
   /** Also for a file that someone else has written. */
   syncDirectory(path: string): Promise<void>
   list(path: string): Promise<string[]>
@@ -32,7 +33,7 @@ export const nodeDisk: Disk = {
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
   removeTree: (path) => rm(path, { recursive: true, force: true, maxRetries: 3 }),
-  makeDirectory: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
+  makeDirectory: async (path, mode = 0o700) => void (await mkdir(path, { recursive: true, mode })),
   syncDirectory,
   list: (path) => readdir(path),
   kind,

@@ -17,6 +17,33 @@ export async function replaceFile(disk: Disk, path: string, content: string | Ui
   await syncParent(disk, path)
 }
 
+/** The same disk, whose failures name the file and what to do. That something is missing stays an answer. */
+export function explainFaults(disk: Disk): Disk {
+  const explained = <T>(verb: string, path: string, work: Promise<T>): Promise<T> =>
+    work.catch((error) => {
+      throw isMissing(error) ? error : storageError(error, path, verb)
+    })
+  return {
+    read: (path) => explained('read', path, disk.read(path)),
+    open: (path, how) => explained('open', path, disk.open(path, how)),
+    rename: (from, to) => explained('move', from, disk.rename(from, to)),
+    remove: (path) => explained('remove', path, disk.remove(path)),
+    removeTree: (path) => explained('remove', path, disk.removeTree(path)),
+    makeDirectory: (path, mode) => explained('make', path, disk.makeDirectory(path, mode)),
+    syncDirectory: disk.syncDirectory, // What a failed one means is for those to say who asked for it.
+    list: (path) => explained('list', path, disk.list(path)),
+    kind: (path) => explained('look at', path, disk.kind(path)),
+  }
+}
+
+/** What is in a file, or nothing where there is none. One that cannot be read is not taken for one that is not there. */
+export async function readFile(disk: Disk, path: string): Promise<Uint8Array | undefined> {
+  return disk.read(path).catch((error) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+}
+
 /** Takes a file away for good. One that is already gone is no error. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
   try {
@@ -39,12 +66,12 @@ export async function writeWhole(file: DiskFile, bytes: Uint8Array, position: nu
 }
 
 /** A full disk can be tried again once there is room; after any other failure nobody knows what the disk holds. */
-export function storageError(error: unknown, path: string): MatrixError {
+export function storageError(error: unknown, path: string, verb = 'write'): MatrixError {
   if (error instanceof MatrixError) return error
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new MatrixError('STORAGE_FULL', `No room left to write ${path} (${code})`, { cause: error })
-  return new MatrixError('STORAGE_FAILED', `Could not write ${path} (${code})`, { cause: error })
+  return new MatrixError('STORAGE_FAILED', `Could not ${verb} ${path} (${code})`, { cause: error })
 }
 
 export function decodeText(bytes: Uint8Array): string {

@@ -38,7 +38,7 @@ export function dyingProcess(deathStep = Number.POSITIVE_INFINITY, when: 'before
       rename: (from, to) => step(() => nodeDisk.rename(from, to)),
       remove: (path) => step(() => nodeDisk.remove(path)),
       removeTree: (path) => step(() => nodeDisk.removeTree(path)),
-      makeDirectory: (path) => step(() => nodeDisk.makeDirectory(path)),
+      makeDirectory: (path, mode) => step(() => nodeDisk.makeDirectory(path, mode)),
       syncDirectory: (path) => step(() => nodeDisk.syncDirectory(path)),
     },
   }

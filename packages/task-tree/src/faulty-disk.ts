@@ -36,7 +36,7 @@ export function faultyDisk(disk: Disk, faultAt: (operation: DiskOperation) => Fa
     rename: (from, to) => guarded('rename', from, () => disk.rename(from, to)),
     remove: (path) => guarded('remove', path, () => disk.remove(path)),
     removeTree: (path) => guarded('removeTree', path, () => disk.removeTree(path)),
-    makeDirectory: (path) => guarded('makeDirectory', path, () => disk.makeDirectory(path)),
+    makeDirectory: (path, mode) => guarded('makeDirectory', path, () => disk.makeDirectory(path, mode)),
     syncDirectory: (path) => guarded('syncDirectory', path, () => disk.syncDirectory(path)),
     list: (path) => guarded('list', path, () => disk.list(path)),
     kind: (path) => guarded('kind', path, () => disk.kind(path)),

@@ -96,13 +96,7 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
   // Never a folder that someone else has chosen: git would look around in it.
   const cwd = options.workTree ?? options.gitDir ?? '/'
   return new Promise((resolve, reject) => {
-    const child = spawn(program, [...prefix(options), ...args], {
-      env: { ...inherited(), ...environment, ...options.env },
-      cwd,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own, so that whatever git starts ends with it.
-      detached: true,
-    })
+    const child = startGit(program, args, options, cwd)
     const stdout: Buffer[] = []
     const stderr: Buffer[] = []
     let bytes = 0
@@ -151,6 +145,20 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
       })
     })
   })
+}
+
+function startGit(program: string, args: readonly string[], options: GitOptions, cwd: string) {
+  try {
+    return spawn(program, [...prefix(options), ...args], {
+      env: { ...inherited(), ...environment, ...options.env },
+      cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own, so that whatever git starts ends with it.
+      detached: true,
+    })
+  } catch (error) {
+    throw startError(error as Error, cwd)
+  }
 }
 
 /** A folder that is gone looks to the system like a program that is. */

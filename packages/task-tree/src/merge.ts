@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import * as z from 'zod'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
+import { advanceFiles, findInTheWay, isAdvanced, retreatFiles } from './checkout-files.ts'
 import type { Disk } from './disk.ts'
-import { removeFile, replaceFile } from './durable-file.ts'
+import { decodeText, readFile, removeFile, replaceFile } from './durable-file.ts'
 import { findEarlierCommit } from './earlier-commit.ts'
 import { readIdentity } from './identity.ts'
 import { checkOid, type Repository, treeOf } from './repository.ts'
-import { readText } from './worktree-place.ts'
 
 export type MergeOptions = {
   branch: string
@@ -39,6 +39,8 @@ const MergeRecord = z.object({
   new: z.string(),
   checkout: z.string(),
   gitDir: z.string(),
+  /** Set where the files hold conflicts: what is being merged, which is noted instead of moving the branch. */
+  merging: z.string().optional(),
 })
 type MergeRecord = z.infer<typeof MergeRecord>
 
@@ -80,24 +82,39 @@ function wordsOf({ how, message, branch }: MergeOptions): string {
   return message?.replaceAll('\0', '').trim() || `${how === 'merge' ? 'Merge' : 'Squash'} ${branch}`
 }
 
-/** Finishes a merge whose files were brought along but whose branch was not moved before a crash. */
-export async function recoverMerge({
-  disk,
-  repository,
-  recordFile,
-}: MergeWork): Promise<'finished' | 'nothing' | 'unclear'> {
-  const text = await readText(disk, recordFile)
-  if (text === '') return 'nothing'
-  const record = MergeRecord.parse(JSON.parse(text))
-  const current = await repository.findCommit(`refs/heads/${record.base}`)
-  const isThere =
-    current === record.old && (await indexTree(repository, record)) === (await treeOf(repository, record.new))
-  if (isThere) await moveBranch(repository, record.base, record.old, record.new)
-  const isUntouched =
-    current !== record.old || (await indexTree(repository, record)) === (await treeOf(repository, record.old))
-  if (!isThere && !isUntouched) return 'unclear'
+/**
+ * Settles a merge that was interrupted while it changed a checkout: its branch is moved where the files are all there, and
+ * they are taken back where they are not.
+ */
+export async function recoverMerge(work: MergeWork): Promise<'settled' | 'unclear'> {
+  const { disk, repository, recordFile } = work
+  const content = await readFile(disk, recordFile)
+  if (!content) return 'settled'
+  const record = parseRecord(content)
+  if (!record) return 'unclear'
+  const ends = { from: record.old, to: record.new }
+  if ((await repository.findCommit(`refs/heads/${record.base}`)) === record.old) {
+    if (await isAdvanced(repository, record, ends)) await arrive(work, record)
+    else if (!(await retreatFiles(disk, repository, record, ends))) return 'unclear'
+  }
   await removeFile(disk, recordFile)
-  return isThere ? 'finished' : 'nothing'
+  return 'settled'
+}
+
+export function unclearMerge(recordFile: string, cause?: unknown): MatrixError {
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `A merge was interrupted while it changed the checkout named in ${recordFile}`,
+    { hint: `Look at git status there, put it right, then delete ${recordFile}.`, cause },
+  )
+}
+
+function parseRecord(content: Uint8Array): MergeRecord | undefined {
+  try {
+    return MergeRecord.parse(JSON.parse(decodeText(content)))
+  } catch {
+    return undefined
+  }
 }
 
 type Step = { old: string; commit: string; checkout: string }
@@ -117,14 +134,16 @@ async function commitMerge(
 
 /** Moves the branch if it still is where it was looked at. */
 export async function moveBranch(repository: Repository, branch: string, old: string, commit: string): Promise<void> {
-  const { code, stderr } = await repository.refs(['update-ref', '--stdin'], {
-    input: `update refs/heads/${branch} ${commit} ${old}\n`,
-    codes: [0, 128],
-  })
-  if (code === 0) return
+  const input = `update refs/heads/${branch} ${commit} ${old}\n`
+  const failure = await repository.refs(['update-ref', '--stdin'], { input }).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (failure === undefined) return
   const current = await repository.findCommit(`refs/heads/${branch}`)
-  if (current !== old) throw moved(branch, old, current ?? 'gone')
-  throw new MatrixError('GIT_FAILED', `git could not move ${branch}: ${printableLine(stderr.trim())}`)
+  // A git that was killed after its work has done it all the same.
+  if (current === commit) return
+  throw current === old ? failure : moved(branch, old, current ?? 'gone')
 }
 
 async function findCheckouts(repository: Repository, branch: string): Promise<string[]> {
@@ -136,45 +155,58 @@ async function findCheckouts(repository: Repository, branch: string): Promise<st
   return holding.flatMap((lines) => lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? [])
 }
 
-// Files first, then the branch: a crash in between leaves the merge staged in the checkout, where it can be seen and finished.
 async function moveWithCheckout(work: MergeWork, base: string, { old, commit, checkout }: Step): Promise<void> {
-  const { disk, repository, recordFile } = work
-  const record: MergeRecord = { base, old, new: commit, checkout, gitDir: await gitDirOf(work, checkout) }
-  await refuseUnfinished(disk, record)
-  await refuseFilters(repository, record)
+  const record = { base, old, new: commit, checkout, gitDir: await gitDirOf(work, checkout) }
+  await refuseUnfinished(work.disk, record)
+  await refuseFilters(work.repository, record)
+  await changeCheckout(work, record)
+}
 
+/**
+ * Files first, then the branch: a crash in between leaves the merge staged in the checkout, where it can be seen and
+ * finished. What fails on the way is taken back; where even that fails, the next call or process does it.
+ */
+export async function changeCheckout(work: MergeWork, record: MergeRecord): Promise<void> {
+  const { disk, repository, recordFile } = work
+  const ends = { from: record.old, to: record.new }
+  const obstacle = await findInTheWay(disk, repository, record, ends)
+  if (obstacle !== undefined) throw wouldOverwrite(obstacle, record.checkout)
   await replaceFile(disk, recordFile, `${JSON.stringify(record)}\n`)
   try {
-    await advanceFiles(repository, record, old, commit)
+    await advanceFiles(repository, record, ends)
   } catch (error) {
+    const refusal = refusedBy(error, record.checkout)
+    const isAsBefore = refusal || (await retreatFiles(disk, repository, record, ends).catch(() => false))
+    if (!isAsBefore) throw unclearMerge(recordFile, error)
     await removeFile(disk, recordFile)
-    throw inTheWay(error, checkout)
+    throw refusal ?? error
   }
   try {
-    await moveBranch(repository, base, old, commit)
+    await arrive(work, record)
   } catch (error) {
-    await advanceFiles(repository, record, commit, old)
-    throw error
-  } finally {
+    if (record.merging !== undefined) await removeFile(disk, mergeNote(record.gitDir))
+    await advanceFiles(repository, record, { from: ends.to, to: ends.from })
     await removeFile(disk, recordFile)
+    throw error
   }
+  await removeFile(disk, recordFile)
+}
+
+async function arrive({ disk, repository }: MergeWork, record: MergeRecord): Promise<void> {
+  if (record.merging === undefined) await moveBranch(repository, record.base, record.old, record.new)
+  else await replaceFile(disk, mergeNote(record.gitDir), `${record.merging}\n`)
+}
+
+/** Where git notes what is being merged, until it is committed. */
+export function mergeNote(gitDir: string): string {
+  return join(gitDir, 'MERGE_HEAD')
 }
 
 async function gitDirOf({ disk, repository }: MergeWork, checkout: string): Promise<string> {
-  const pointer = /^gitdir: (.+)$/s.exec(await readText(disk, join(checkout, '.git')))?.[1]
+  const link = join(checkout, '.git')
+  const content = (await disk.kind(link)) === 'file' ? await readFile(disk, link) : undefined
+  const pointer = content && /^gitdir: (.+)$/s.exec(decodeText(content).trim())?.[1]
   return pointer?.startsWith(join(repository.gitDir, 'worktrees/')) ? pointer : repository.gitDir
-}
-
-/** Brings index and files from one commit to the other. git refuses where a change of the user's would be overwritten. */
-export async function advanceFiles(
-  repository: Repository,
-  { checkout, gitDir }: Pick<MergeRecord, 'checkout' | 'gitDir'>,
-  from: string,
-  to: string,
-): Promise<void> {
-  const env = { GIT_INDEX_FILE: join(gitDir, 'index') }
-  await repository.files(['update-index', '-q', '--refresh'], { workTree: checkout, env, codes: [0, 1] })
-  await repository.files(['read-tree', '-m', '-u', '--end-of-options', from, to], { workTree: checkout, env })
 }
 
 async function refuseUnfinished(disk: Disk, { checkout, gitDir }: MergeRecord): Promise<void> {
@@ -212,14 +244,6 @@ async function refuseFilters(repository: Repository, record: MergeRecord): Promi
     )
 }
 
-async function indexTree(repository: Repository, { gitDir }: MergeRecord): Promise<string> {
-  const { code, text } = await repository.files(['write-tree'], {
-    env: { GIT_INDEX_FILE: join(gitDir, 'index') },
-    codes: [0, 128],
-  })
-  return code === 0 ? checkOid(text()) : ''
-}
-
 // Names that some file system takes for .git, where configuration and hooks live. git refuses them only at checkout.
 const forbiddenName = /^(\.git|git~\d+)[. ]*$|^\.\.?$/i
 const ignorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
@@ -254,9 +278,18 @@ function checkedOut({ branch, baseBranch }: MergeOptions, checkouts: string[]): 
   )
 }
 
-function inTheWay(error: unknown, checkout: string): unknown {
+function wouldOverwrite(path: string, checkout: string): MatrixError {
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `${printableLine(path)} in ${checkout} is in no commit, and the merge would overwrite it`,
+    { hint: 'Commit, stash or move it away, then merge again.' },
+  )
+}
+
+/** git looks for changes of the user's before it writes the first file. */
+function refusedBy(error: unknown, checkout: string): MatrixError | undefined {
   if (!(error instanceof MatrixError) || !/would be overwritten|not uptodate|Entry .* cannot merge/.test(error.message))
-    return error
+    return undefined
   return new MatrixError('BRANCH_CHECKED_OUT', `Changes in ${checkout} are in the way: ${error.message}`, {
     hint: 'Commit or stash them, then merge again.',
     cause: error,

@@ -19,6 +19,8 @@ export type Repository = {
   readonly excludes: readonly string[]
   /** Whether settings may be made for a single worktree. The answer is the user's, not ours to change. */
   readonly hasWorktreeConfig: boolean
+  /** How git keeps its branches, such as `files`. */
+  readonly refFormat: string
   refs(args: readonly string[], options?: GitOptions): Promise<GitResult>
   files(args: readonly string[], options?: GitOptions): Promise<GitResult>
   /** The commit a ref points to, or nothing. */
@@ -71,12 +73,13 @@ export async function openRepository(path: string, options: RepositoryOptions): 
         })
   }
 
-  const { checkout, gitDir, excludes, hasWorktreeConfig } = found
+  const { checkout, gitDir, excludes, hasWorktreeConfig, refFormat } = found
   return {
     checkout,
     gitDir,
     excludes: await existing(disk, excludes),
     hasWorktreeConfig,
+    refFormat,
     refs,
     files,
     findCommit,
@@ -104,6 +107,7 @@ type Found = {
   objectFormat: string
   isShallow: boolean
   hasWorktreeConfig: boolean
+  refFormat: string
   kept: string[]
   excludes: string[]
 }
@@ -128,6 +132,7 @@ async function discover(git: Git, path: string): Promise<Found> {
     objectFormat,
     isShallow: isShallow === 'true',
     hasWorktreeConfig: config.get('extensions.worktreeconfig') === 'true',
+    refFormat: config.get('extensions.refstorage') ?? 'files',
     kept: [...config]
       .filter(([name, value]) => keptSettings.has(name) && /^\w+$/.test(value))
       .map(([name, value]) => `${name}=${value}`),

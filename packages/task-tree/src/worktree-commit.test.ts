@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Disk, nodeDisk } from './disk.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 import type { Worktree } from './worktree-creation.ts'
 import type { Worktrees } from './worktrees.ts'
@@ -34,6 +35,22 @@ test('what is new or changed and not ignored is committed on the branch of the t
   expect(status()).toBe('')
   expect(await worktrees.uncommitted(task.taskId)).toEqual([])
   expect(await worktrees.commit({ taskId: task.taskId, message: 'again' })).toEqual({ commit: undefined, files: [] })
+})
+
+test('the repository may lie on another disk than its worktrees', async () => {
+  const isThere = (path: string) => path.startsWith(scratch.checkout)
+  const rename: Disk['rename'] = async (from, to) => {
+    if (isThere(from) !== isThere(to)) throw Object.assign(new Error(`EXDEV: rename ${from}`), { code: 'EXDEV' })
+    await nodeDisk.rename(from, to)
+  }
+  worktrees = await scratch.open({ disk: { ...nodeDisk, rename } })
+  task = await worktrees.create({ taskId: newId(), title: 'Elsewhere', baseBranch: 'trunk' })
+  await write('new.md', 'new')
+
+  expect((await worktrees.commit({ taskId: task.taskId, message: 'docs: new' })).files).toEqual(['new.md'])
+  expect(status()).toBe('')
+  await write('more.md', 'more')
+  expect(await worktrees.remove({ taskId: task.taskId })).toEqual({ snapshot: expect.any(String) })
 })
 
 test('what a killed tool left half written is no part of the work', async () => {

@@ -1,11 +1,10 @@
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
 import { removeFile, replaceFile } from './durable-file.ts'
 import { type Earlier, findEarlierCommit } from './earlier-commit.ts'
 import { readIdentity } from './identity.ts'
-import { advanceFiles, type MergeResult, type MergeWork, mergeBranch, moveBranch } from './merge.ts'
+import { changeCheckout, type MergeResult, type MergeWork, mergeBranch, mergeNote, moveBranch } from './merge.ts'
 import { checkOid, treeOf } from './repository.ts'
 import { writeFiles } from './snapshot.ts'
 import type { WorktreeWork } from './worktree-creation.ts'
@@ -32,19 +31,26 @@ export async function commitWorktree(
   return withFiles(work, taskId, async (state, indexFile) => {
     const { admin, branch, head, tree, merging } = state
     const files = await changedPaths(work, head, tree)
-    if (files.length === 0 && merging === '')
+    if (files.length === 0 && merging === '') {
+      await keepInStep(work, admin, indexFile)
       return since
         ? findCommitted(work, { branch, message: wordsOf(message), since })
         : { commit: undefined, files: [] }
+    }
     if (merging !== '') await refuseMarkers(work, state, files)
 
     const commit = await commitTree(work, { tree, parents: [head, ...(merging ? [merging] : [])], message })
     await moveBranch(work.repository, branch, head, commit)
     // The branch has moved, so the commit is made; what follows only keeps git's view of the files in step.
-    await rename(indexFile, join(admin, 'index'))
-    await removeFile(work.disk, join(admin, 'MERGE_HEAD'))
+    await removeFile(work.disk, mergeNote(admin))
+    await keepInStep(work, admin, indexFile)
     return { commit, files }
   })
+}
+
+/** Lets git see the files as committed. A crash may have come before that, so it is also done where nothing is new. */
+async function keepInStep({ disk }: WorktreeWork, admin: string, indexFile: string): Promise<void> {
+  await replaceFile(disk, join(admin, 'index'), await disk.read(indexFile))
 }
 
 async function findCommitted({ repository }: WorktreeWork, earlier: Earlier): Promise<Committed> {
@@ -68,10 +74,7 @@ export async function updateWorktree(
   if ((await findMergeBase(repository, state.head, theirs)) === theirs) return { outcome: 'nothing to merge' }
   const { tree, conflicts } = await tryMerge(repository, state.head, theirs)
   const isClean = state.tree === (await treeOf(repository, state.head))
-
-  // After a crash the files may be there already, while it was not yet written down what they come from.
-  const isThere = state.tree === tree
-  if (!isClean && !isThere && state.merging === '')
+  if (!isClean && state.merging === '')
     throw new MatrixError('WORKTREE_UNSAVED', 'There are changes that are not committed', {
       hint: 'Commit them first, then bring the branch up to date.',
     })
@@ -83,9 +86,10 @@ export async function updateWorktree(
       updateCheckout: true,
       message: message ?? `Merge ${from}`,
     })
-  if (isClean && state.merging === '')
-    await advanceFiles(repository, { checkout: state.workTree, gitDir: state.admin }, state.head, tree)
-  await replaceFile(work.disk, join(state.admin, 'MERGE_HEAD'), `${theirs}\n`)
+  if (state.merging === '') {
+    const record = { base: state.branch, old: state.head, new: tree, checkout: state.workTree, gitDir: state.admin }
+    await changeCheckout(merging, { ...record, merging: theirs })
+  }
   return { outcome: 'conflict', files: conflicts }
 }
 
@@ -108,11 +112,19 @@ async function withFiles<T>(
       throw new MatrixError('BRANCH_UNKNOWN', `The worktree of task ${taskId} is on no branch`, {
         hint: `Switch it back to its branch in ${workTree}.`,
       })
-    const merging = await readText(disk, join(admin, 'MERGE_HEAD'))
+    const merging = await readMerging(work, admin, head.commit)
     return await act({ admin, workTree, branch: head.branch, head: head.commit, tree, merging }, indexFile)
   } finally {
     await disk.remove(indexFile).catch(() => {})
   }
+}
+
+/** What is being merged. A note of what the branch holds already was left by a crash, and would make the merge a second time. */
+async function readMerging({ disk, repository }: WorktreeWork, admin: string, head: string): Promise<string> {
+  const theirs = await readText(disk, mergeNote(admin))
+  if (!/^[0-9a-f]{40,64}$/.test(theirs) || (await findMergeBase(repository, head, theirs)) !== theirs) return theirs
+  await removeFile(disk, mergeNote(admin))
+  return ''
 }
 
 async function changedPaths({ repository }: WorktreeWork, head: string, tree: string): Promise<string[]> {
@@ -124,7 +136,8 @@ async function changedPaths({ repository }: WorktreeWork, head: string, tree: st
 async function refuseMarkers({ disk }: WorktreeWork, { workTree }: State, files: string[]): Promise<void> {
   const marked: string[] = []
   for (const path of files) {
-    const text = await readText(disk, join(workTree, path))
+    const isFile = (await disk.kind(join(workTree, path))) === 'file'
+    const text = isFile ? await readText(disk, join(workTree, path)) : ''
     if (/^<{7} /m.test(text) && /^>{7} /m.test(text)) marked.push(path)
   }
   if (marked.length > 0)

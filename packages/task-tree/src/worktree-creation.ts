@@ -1,5 +1,7 @@
+import { copyFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
+import { readBranch } from './branch-files.ts'
 import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
 import type { Disk } from './disk.ts'
 import { storageError } from './durable-file.ts'
@@ -50,16 +52,11 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   await refuseObstacle(work, taskId)
 
   const record = await planning
-  await writeRecord(disk, places, taskId, record)
   try {
-    await addMetadata(work, taskId, record, signal)
-    const keeping = keepBranch(work, record)
-    keeping.catch(() => {}) // It is heard at the end, unless something else fails before.
-    await fillWorktree(work, taskId, record.commit, options)
+    await makeFilled(work, record, options)
     const script = hook ?? (await findSetupHook(places.worktree(taskId)))
     if (!hook) await requireApproval(work, script, signal)
     await setUp(work, record, script, options)
-    await keeping
   } catch (error) {
     await undoCreation(work, taskId, record)
     throw error
@@ -74,6 +71,7 @@ export async function undoCreation(work: WorktreeWork, taskId: string, record: C
   const path = places.worktree(taskId)
   await endLeftoverHook(places.processFile(taskId), path)
   await disk.removeTree(path)
+  await clearFilling(work, taskId)
   await removeAdmin(work, taskId)
 
   const ref = `refs/heads/${record.branch}`
@@ -105,16 +103,20 @@ async function listBranches(repository: Repository, ...names: string[]): Promise
   return lines.map((line) => ({ commit: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
 }
 
-async function planCreation({ repository }: WorktreeWork, options: CreateOptions): Promise<CreateRecord> {
+async function planCreation({ disk, repository }: WorktreeWork, options: CreateOptions): Promise<CreateRecord> {
   const { taskId, title, baseBranch, from } = options
-  const own = `mxd/${checkTaskId(taskId)}/`
+  const isNew = { doing: 'create', branch: taskBranch(taskId, title), createsBranch: true } as const
+  const start = await readBranch(disk, repository, baseBranch, { without: `mxd/${checkTaskId(taskId)}` })
+  if (start) return { ...isNew, commit: from?.head ?? start }
+
+  const own = `mxd/${taskId}/`
   const found = await listBranches(repository, own, checkBranchName(baseBranch))
   const existing = found.find(({ name }) => name.startsWith(own))
   if (existing) return { doing: 'create', branch: existing.name, createsBranch: false, commit: existing.commit }
 
   const base = found.find(({ name }) => name === baseBranch)?.commit
   const commit = from?.head ?? base ?? (await repository.getBranch(baseBranch))
-  return { doing: 'create', branch: taskBranch(taskId, title), createsBranch: true, commit }
+  return { ...isNew, commit }
 }
 
 async function refuseObstacle({ disk, places }: WorktreeWork, taskId: string): Promise<void> {
@@ -145,12 +147,30 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | unde
   return Promise.race([work, aborted]).finally(() => signal?.removeEventListener('abort', stop))
 }
 
+/** git gets to know the worktree while its files are written elsewhere; then they are put in their place. */
+async function makeFilled(work: WorktreeWork, record: CreateRecord, options: CreateOptions): Promise<void> {
+  const failed = new AbortController()
+  const signal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])])
+  const stopOther = (error: unknown) => {
+    failed.abort(error)
+    throw error
+  }
+  const adding = addMetadata(work, options.taskId, record, signal)
+  const filling = fillFolder(work, record, { ...options, signal })
+  // Both have ended before anything is taken back: whoever still writes would leave something behind.
+  const ends = await Promise.allSettled([adding.catch(stopOther), filling.catch(stopOther)])
+  for (const end of ends) if (end.status === 'rejected') throw failed.signal.reason
+  await putInPlace(work, options.taskId)
+}
+
 async function addMetadata(
-  { repository, places, metadata }: WorktreeWork,
+  work: WorktreeWork,
   taskId: string,
   record: CreateRecord,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
+  const { disk, repository, places, metadata } = work
+  await writeRecord(disk, places, taskId, record)
   const path = places.worktree(taskId)
   const target = record.createsBranch
     ? ['--no-track', '-b', record.branch, '--end-of-options', path, record.commit]
@@ -161,6 +181,10 @@ async function addMetadata(
   await metadata(() => repository.refs(args, { signal })).catch((error) => {
     throw alreadyElsewhere(error, record.branch)
   })
+  await keepBranch(work, record)
+  if (!repository.hasWorktreeConfig) return
+  const settings = join(await getAdmin(work, taskId), 'config.worktree')
+  await repository.refs(['config', '--file', settings, 'core.hooksPath', '/dev/null'])
 }
 
 /** Makes a new branch survive a power cut, while the files are written. One that git keeps elsewhere is git's to keep. */
@@ -178,21 +202,48 @@ async function keepBranch({ disk, repository }: WorktreeWork, { branch, createsB
   }
 }
 
-async function fillWorktree(work: WorktreeWork, taskId: string, commit: string, options: CreateOptions): Promise<void> {
+async function fillFolder(work: WorktreeWork, { commit }: CreateRecord, options: CreateOptions): Promise<void> {
   const { disk, repository, places } = work
-  const [admin] = await findAdminFolders(disk, repository, places, taskId)
-  if (!admin) throw new MatrixError('GIT_FAILED', `git made no worktree at ${places.worktree(taskId)}`)
+  const { files, index } = places.filling(options.taskId)
+  await clearFilling(work, options.taskId)
+  await disk.makeDirectory(files, 0o777)
   const place = {
-    workTree: places.worktree(taskId),
-    env: { GIT_INDEX_FILE: join(admin.path, 'index') },
+    workTree: files,
+    env: { GIT_INDEX_FILE: index },
     timeoutMs: 30 * 60_000,
     signal: options.signal,
   }
   const args = ['read-tree', '--reset', '-u', '--end-of-options', options.from?.commit ?? commit]
   await work.filling(() => repository.files(args, place))
   if (options.from) await repository.files(['read-tree', '--reset', '--end-of-options', commit], place)
-  if (repository.hasWorktreeConfig)
-    await repository.refs(['config', '--file', join(admin.path, 'config.worktree'), 'core.hooksPath', '/dev/null'])
+}
+
+/** Nobody has worked in what was not put in its place yet, so it may go without a record of it. */
+export async function clearFilling({ disk, places }: WorktreeWork, taskId: string): Promise<void> {
+  const { files, index } = places.filling(taskId)
+  await Promise.all([files, index, `${index}.lock`].map((path) => disk.removeTree(path)))
+}
+
+async function putInPlace(work: WorktreeWork, taskId: string): Promise<void> {
+  const { disk, places } = work
+  const { files, index } = places.filling(taskId)
+  const path = places.worktree(taskId)
+  try {
+    // The repository may lie on another file system.
+    await copyFile(index, join(await getAdmin(work, taskId), 'index'))
+    await disk.rename(join(path, '.git'), join(files, '.git'))
+    // Takes the place of an empty folder and of nothing else.
+    await disk.rename(files, path)
+    await disk.remove(index)
+  } catch (error) {
+    throw storageError(error, path)
+  }
+}
+
+async function getAdmin({ disk, repository, places }: WorktreeWork, taskId: string): Promise<string> {
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  if (!admin) throw new MatrixError('GIT_FAILED', `git made no worktree at ${places.worktree(taskId)}`)
+  return admin.path
 }
 
 async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {

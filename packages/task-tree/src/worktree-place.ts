@@ -3,7 +3,7 @@ import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkTaskId } from './branch-name.ts'
 import type { Disk } from './disk.ts'
-import { decodeText, isMissing, removeFile, replaceFile } from './durable-file.ts'
+import { decodeText, isMissing, readFile, removeFile, replaceFile } from './durable-file.ts'
 import type { Repository } from './repository.ts'
 
 /** What is being done to a worktree. Written before the first step, taken away after the last: a crash leaves it behind. */
@@ -32,6 +32,8 @@ export type Places = {
   worktree(taskId: string): string
   record(taskId: string): string
   processFile(taskId: string): string
+  /** Where the files of a worktree and their index are written before they are put in their places. */
+  filling(taskId: string): { files: string; index: string }
   /** Where a worktree goes before it is deleted. */
   aside(name: string): string
 }
@@ -44,16 +46,17 @@ export function placesIn(directory: string): Places {
     worktree: (taskId) => join(directory, checkTaskId(taskId)),
     record: (taskId) => join(own, 'records', `${checkTaskId(taskId)}.json`),
     processFile: (taskId) => join(own, 'records', `${checkTaskId(taskId)}.pid`),
+    filling: (taskId) => ({
+      files: join(own, 'filling', checkTaskId(taskId)),
+      index: join(own, `index-${checkTaskId(taskId)}`),
+    }),
     aside: (name) => join(own, 'aside', name),
   }
 }
 
 export async function readRecord(disk: Disk, places: Places, taskId: string): Promise<WorktreeRecord | undefined> {
   const file = places.record(taskId)
-  const content = await disk.read(file).catch((error) => {
-    if (isMissing(error)) return undefined
-    throw error
-  })
+  const content = await readFile(disk, file)
   if (!content) return undefined
   const record = WorktreeRecord.safeParse(parseJson(content))
   if (record.success) return record.data
@@ -104,8 +107,9 @@ export async function findAdminFolders(
   return folders
 }
 
+/** Nothing where there is no such file; one that cannot be read is an error, because much is decided by what is not there. */
 export async function readText(disk: Disk, file: string): Promise<string> {
-  const content = await disk.read(file).catch(() => undefined)
+  const content = await readFile(disk, file)
   return content ? decodeText(content).trim() : ''
 }
 

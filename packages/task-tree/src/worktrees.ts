@@ -6,9 +6,9 @@ import { monotonicFactory } from 'ulid'
 import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
-import { removeFile } from './durable-file.ts'
+import { explainFaults, removeFile } from './durable-file.ts'
 import type { Git } from './git.ts'
-import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge } from './merge.ts'
+import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge, unclearMerge } from './merge.ts'
 import { checkOid, openRepository, type Repository } from './repository.ts'
 import type { SetupHook } from './setup-hook.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
@@ -23,6 +23,7 @@ import {
 } from './worktree-commit.ts'
 import {
   type CreateOptions,
+  clearFilling,
   createWorktree,
   removeAdmin,
   undoCreation,
@@ -92,13 +93,11 @@ export type Worktrees = {
 export async function openWorktrees(options: WorktreesOptions): Promise<Worktrees> {
   const { now = () => new Date(), newId = monotonicFactory() } = options
   // Those who want the same folder synced at the same time share it: every sync makes all others who write wait.
-  const disk: Disk = {
-    ...(options.disk ?? nodeDisk),
-    syncDirectory: openShared((options.disk ?? nodeDisk).syncDirectory),
-  }
+  const given = options.disk ?? nodeDisk
+  const disk = explainFaults({ ...given, syncDirectory: openShared(given.syncDirectory) })
   await disk.makeDirectory(options.directory)
   const places = placesIn(await realpath(options.directory))
-  for (const name of ['records', 'aside']) await disk.makeDirectory(join(places.own, name))
+  for (const name of ['records', 'filling', 'aside']) await disk.makeDirectory(join(places.own, name))
   const repository = await openRepository(options.repository, {
     directory: places.own,
     disk,
@@ -118,6 +117,11 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     approveSetup: options.approveSetup ?? (async () => true),
   }
   const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
+  const afterMerges = <T>(act: () => Promise<T>) =>
+    inTurn('merge', async () => {
+      if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
+      return act()
+    })
 
   return {
     repository,
@@ -134,7 +138,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     snapshot: (taskId, reason) => forTask(taskId, () => snapshotReady(work, taskId, reason)),
     commit: (commit) => forTask(commit.taskId, () => commitWorktree(work, commit)),
     uncommitted: (taskId) => forTask(taskId, () => listUncommitted(work, taskId)),
-    update: (update) => inTurn('merge', () => forTask(update.taskId, () => updateWorktree(work, update, merging))),
+    update: (update) => afterMerges(() => forTask(update.taskId, () => updateWorktree(work, update, merging))),
     remove: (remove) =>
       forTask(remove.taskId, async () => {
         await recoverTask(work, remove.taskId)
@@ -146,11 +150,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
     changes: (changes) => readChanges(repository, changes),
-    merge: (merge) =>
-      inTurn('merge', async () => {
-        if ((await recoverMerge(merging)) === 'unclear') throw unclearMerge(merging.recordFile)
-        return mergeBranch(merging, merge)
-      }),
+    merge: (merge) => afterMerges(() => mergeBranch(merging, merge)),
     findStale: (tasks) => findStale(work, tasks),
     diskUse: () => measureAll(work),
     recover: async () => {
@@ -161,14 +161,8 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
   }
 }
 
-function unclearMerge(recordFile: string): MatrixError {
-  return new MatrixError(
-    'BRANCH_CHECKED_OUT',
-    `A merge was interrupted while it changed the checkout named in ${recordFile}`,
-    {
-      hint: `Look at git status there, put it right, then delete ${recordFile}.`,
-    },
-  )
+function isTaskId(name: string): boolean {
+  return TaskId.safeParse(name).success
 }
 
 async function recoverAll(
@@ -179,7 +173,7 @@ async function recoverAll(
   const names = await disk.list(join(places.own, 'records'))
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
   const done: Recovered[] = []
-  for (const taskId of ids.filter((id) => TaskId.safeParse(id).success)) {
+  for (const taskId of ids.filter(isTaskId)) {
     try {
       const did = await forTask(taskId, () => recoverTask(work, taskId))
       if (did) done.push({ taskId, did })
@@ -188,6 +182,7 @@ async function recoverAll(
       done.push({ taskId, failed: error })
     }
   }
+  for (const taskId of (await disk.list(join(places.own, 'filling'))).filter(isTaskId)) await clearFilling(work, taskId)
   for (const name of await disk.list(places.own))
     if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
   return done
@@ -282,9 +277,7 @@ async function listWorktrees(work: WorktreeWork): Promise<ListedWorktree[]> {
   const folders = await disk.list(places.directory)
   const known = await disk.list(join(repository.gitDir, 'worktrees')).catch(() => [])
   const records = (await disk.list(join(places.own, 'records'))).map((name) => name.replace(/\.json$/, ''))
-  const ids = new Set(
-    [...folders, ...known.map((name) => name.slice(0, 26)), ...records].filter((id) => TaskId.safeParse(id).success),
-  )
+  const ids = new Set([...folders, ...known.map((name) => name.slice(0, 26)), ...records].filter(isTaskId))
 
   const listed = await Promise.all([...ids].toSorted().map((taskId) => describe(work, taskId)))
   return listed.filter((each) => each !== undefined)
@@ -328,7 +321,7 @@ function staleness(state: WorktreeState, status: string | undefined): string | u
 }
 
 async function measureAll({ disk, places }: WorktreeWork): Promise<{ taskId: string; bytes: number }[]> {
-  const ids = (await disk.list(places.directory)).filter((name) => TaskId.safeParse(name).success)
+  const ids = (await disk.list(places.directory)).filter(isTaskId)
   const sizes: { taskId: string; bytes: number }[] = []
   for (const taskId of ids.toSorted()) sizes.push({ taskId, bytes: await measure(places.worktree(taskId), new Set()) })
   return sizes

@@ -13,7 +13,6 @@ import { sayFailure, ToastStack } from './toasts.tsx'
 export function App() {
   const phase = useSignIn((state) => state.phase)
   const isSignedIn = phase === 'signed-in'
-  useEffect(() => void signIn(), [])
   useEffect(() => {
     if (!isSignedIn) return
     const ending = new AbortController()

@@ -137,7 +137,7 @@ function Option({ id, choice, isChosen, isFirstOfGroup, onPoint, onRun }: Option
       >
         <span className="flex size-4 shrink-0 items-center justify-center text-ink-3">{choice.icon}</span>
         <span className="truncate">{choice.label}</span>
-        {choice.detail ? <span className="min-w-0 flex-1 truncate text-ink-3">{choice.detail}</span> : null}
+        {choice.detail ? <span className="max-w-[40%] shrink-0 truncate text-ink-3">{choice.detail}</span> : null}
         {choice.keys ? (
           <span className="ml-auto text-ink-2">
             <Key>{showKeys(choice.keys)}</Key>

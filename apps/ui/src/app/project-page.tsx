@@ -42,9 +42,7 @@ export function ProjectPage({ actions, children }: { actions?: ReactNode; childr
           {project.isDemo ? <Badge title="The sample project that came with Matrix">Demo</Badge> : null}
           {project.baseBranch ? <span className="font-mono">{project.baseBranch}</span> : null}
           <span aria-hidden>·</span>
-          <span>
-            {working} of {project.agents.live} agents working
-          </span>
+          <span>{project.agents.live === 0 ? 'no agents' : `${working} of ${project.agents.live} agents working`}</span>
           <span aria-hidden>·</span>
           <Money usd={project.costUsd} />
           <MadeUp projectId={projectId} />

@@ -62,7 +62,7 @@ function TabHandle({ tab }: { tab: OpenTab }) {
         aria-label={`Close ${task.title}`}
         onClick={onClose}
         className={classes(
-          'mx-1 rounded-sm p-0.5 text-ink-3 hover:bg-hover hover:text-ink focus-visible:opacity-100 group-hover:opacity-100',
+          'mx-1 rounded-sm p-0.5 text-ink-3 hover:bg-hover hover:text-ink focus-visible:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100',
           !isCurrent && 'opacity-0',
         )}
       >

@@ -6,7 +6,7 @@ import { useOverlay } from '../app/overlay.ts'
 import { useCurrentPlace } from '../app/place.ts'
 import { rememberTour, usePreferences } from '../app/preferences.ts'
 import { useAttention, useLive, useTask } from '../live/live.ts'
-import { useIsMadeUp } from '../live/status.ts'
+import { useMadeUp } from '../money/made-up.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Copy } from '../parts/copy.tsx'
@@ -42,7 +42,7 @@ export function TourCard({ demo, className }: TourCardProps) {
 
 /** What is real of what there is to see. */
 function Scene({ demo }: { demo: ProjectView }) {
-  const isMadeUp = useIsMadeUp(demo.id)
+  const isMadeUp = useMadeUp(demo.id) === 'all'
   return (
     <p className="px-4 pb-1.5 text-ink-2 max-md:hidden">
       Four agents extend a small sample program.
@@ -59,6 +59,7 @@ function WhatNext({ onEnd }: { onEnd: () => void }) {
       <p className="flex items-center justify-between rounded-md bg-sunken py-0.5 pr-1 pl-2 font-mono text-sm">
         matrix auth set anthropic <Copy text="matrix auth set anthropic" label="Copy the command" />
       </p>
+      <p className="text-ink-3 text-sm">In a clone of Matrix, with npx before it.</p>
       <div className="flex gap-2">
         <Button size="small" look="primary" onClick={() => show({ kind: 'add-project' })}>
           Add a project

@@ -1,10 +1,8 @@
 import type { TaskView } from '@matrix/protocol/http'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Banknote } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ProjectPage } from '../app/project-page.tsx'
-import { client } from '../live/client.ts'
 import { useLive } from '../live/live.ts'
 import { useNow } from '../parts/clock.ts'
 import { Money, Tokens } from '../parts/figures.tsx'
@@ -12,9 +10,20 @@ import { formatCount, formatUsd } from '../parts/formats.ts'
 import { Empty, ErrorState, Loading } from '../parts/states.tsx'
 import { StatusDot, standingOf } from '../parts/status-dot.tsx'
 import { Budget } from './budget.tsx'
+import { useCosts } from './costs.ts'
 import { DayChart } from './day-chart.tsx'
-import { MadeUpNotice } from './made-up.tsx'
-import { addSample, burnRate, type CostRow, type Sample, shiftDay, sum, toDays } from './spending.ts'
+import { MadeUp, MadeUpNotice } from './made-up.tsx'
+import {
+  addSample,
+  burnRate,
+  type CostRow,
+  type Sample,
+  shiftDay,
+  splitCosts,
+  sum,
+  toDays,
+  toModels,
+} from './spending.ts'
 
 const shownDays = 30
 const mostTasks = 50
@@ -39,19 +48,22 @@ export function MoneyPage() {
 
 function Spending({ projectId }: { projectId: string | undefined }) {
   const today = new Date().toISOString().slice(0, 10)
-  const days = useCosts(projectId, 'day,model', shiftDay(today, 1 - shownDays))
-  const models = useCosts(projectId, 'model')
+  const refetchInterval = readEveryMs
+  const days = useCosts(projectId, 'day,model', { since: shiftDay(today, 1 - shownDays), refetchInterval })
+  const models = useCosts(projectId, 'model', { refetchInterval })
   const tasks = useTaskList(projectId)
   const error = days.error ?? models.error
   if (error) return <ErrorState error={error} onRetry={() => void Promise.all([days.refetch(), models.refetch()])} />
   if (!days.data || !models.data) return <Loading />
 
-  const bars = toDays(days.data, today, shownDays)
-  const byModel = models.data.toSorted((left, right) => right.usd - left.usd)
+  // Where nothing was ever paid for, what is made up is all there is to show.
+  const kind = splitCosts(models.data).paid.length > 0 ? 'paid' : 'simulated'
+  const bars = toDays(splitCosts(days.data)[kind], today, shownDays)
+  const byModel = toModels(splitCosts(models.data)[kind])
   const total = sum(byModel)
   return (
     <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4">
-      <MadeUpNotice projectId={projectId} />
+      <MadeUpNotice rows={models.data} />
       <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
         <Figure label="Today" usd={bars.at(-1)?.usd ?? 0} />
         <Figure label="Last 7 days" usd={sum(bars.slice(-7))} />
@@ -80,15 +92,6 @@ function Spending({ projectId }: { projectId: string | undefined }) {
       </Section>
     </div>
   )
-}
-
-function useCosts(projectId: string | undefined, by: string, since?: string) {
-  return useQuery({
-    queryKey: ['costs', projectId ?? null, by, since ?? null],
-    queryFn: () => client.readCosts({ by, ...(projectId ? { projectId } : {}), ...(since ? { since } : {}) }),
-    refetchInterval: readEveryMs,
-    placeholderData: (before) => before,
-  })
 }
 
 function useTaskList(projectId: string | undefined): TaskView[] {
@@ -232,7 +235,7 @@ function Tasks({ tasks }: { tasks: readonly TaskView[] }) {
               <Money usd={task.costUsd} />
             </td>
             <td className="w-32 text-right">
-              <Money usd={task.treeCostUsd} />
+              <Money usd={task.treeCostUsd} /> <MadeUp projectId={task.projectId} />
             </td>
           </tr>
         ))}

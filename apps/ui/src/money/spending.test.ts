@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addSample, burnRate, type CostRow, toDays } from './spending.ts'
+import { addSample, burnRate, type CostRow, splitCosts, toDays, toModels } from './spending.ts'
 
 test('days come without a gap, oldest first, each with its models', () => {
   const days = toDays(
@@ -20,6 +20,22 @@ test('days come without a gap, oldest first, each with its models', () => {
         { model: 'a', usd: 2 },
       ],
     },
+  ])
+})
+
+test('what a script made up is kept apart from what was paid', () => {
+  const paid = row('2026-03-01', 'claude-sonnet-4-6', 2)
+  const simulated = row('2026-03-01', 'claude-sonnet-4-6-simulated', 3)
+
+  expect(splitCosts([paid, simulated])).toEqual({ paid: [paid], simulated: [simulated] })
+})
+
+test('a model that several projects asked is one model', () => {
+  const rows = toModels([row('', 'a', 2), row('', 'b', 4), row('', 'a', 3)])
+
+  expect(rows.map(({ model, usd }) => [model, usd])).toEqual([
+    ['a', 5],
+    ['b', 4],
   ])
 })
 

@@ -1,6 +1,35 @@
+import { isSimulatedModel } from '@matrix/protocol/display'
 import type { RouteOutput, Routes } from '@matrix/protocol/http'
 
 export type CostRow = RouteOutput<Routes['readCosts']>[number]
+
+/** Money that somebody pays, and what a script made up: the one is never added to the other. */
+export function splitCosts(rows: readonly CostRow[]): { paid: CostRow[]; simulated: CostRow[] } {
+  const isSimulated = ({ model = '' }: CostRow) => isSimulatedModel(model)
+  return { paid: rows.filter((row) => !isSimulated(row)), simulated: rows.filter(isSimulated) }
+}
+
+/** One row for each model, the dearest first: every project tells of its own. */
+export function toModels(rows: readonly CostRow[]): CostRow[] {
+  const models = new Map<string, CostRow>()
+  for (const row of rows) {
+    const known = models.get(row.model ?? '')
+    models.set(row.model ?? '', known ? add(known, row) : row)
+  }
+  return [...models.values()].sort((left, right) => right.usd - left.usd)
+}
+
+function add(one: CostRow, other: CostRow): CostRow {
+  return {
+    ...one,
+    usd: one.usd + other.usd,
+    turns: one.turns + other.turns,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+  }
+}
 
 /** What was spent on one day, the dearest model first. */
 export type Day = { day: string; usd: number; models: { model: string; usd: number }[] }

@@ -57,7 +57,7 @@ export function AttentionCard({ item, isChosen, onChoose }: AttentionCardProps) 
           <Answer item={item} />
         </div>
       ) : (
-        <p className={classes('truncate px-3 pb-2 pl-10 text-ink-2', item.approval && 'font-mono text-sm')}>
+        <p className={classes('mx-3 mb-2 line-clamp-2 pl-7 text-ink-2', item.approval && 'font-mono text-sm')}>
           {item.approval ? callLine(item.approval.input) : item.text}
         </p>
       )}

@@ -134,7 +134,9 @@ function Favourite({ taskId, title }: { taskId: string; title: string }) {
       onClick={() => toggleFavourite(taskId)}
       className={classes(
         'shrink-0 rounded-sm p-1',
-        isFavourite ? 'text-warn' : 'text-ink-3 opacity-0 group-focus-visible:opacity-100 group-hover:opacity-100',
+        isFavourite
+          ? 'text-warn'
+          : 'text-ink-3 opacity-0 group-focus-visible:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100',
       )}
     >
       <Star size={13} aria-hidden className={classes(isFavourite && 'fill-current')} />

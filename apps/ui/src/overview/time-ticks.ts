@@ -1,7 +1,9 @@
 export type Tick = { atMs: number; label: string }
 
 const minute = 60_000
-const steps = [1 / 6, 1 / 2, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * minute)
+const steps = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 2, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map(
+  (minutes) => minutes * minute,
+)
 const mostTicks = 8
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })

@@ -25,6 +25,8 @@ const ranges = [
   { label: 'Last week', ms: 604_800_000 },
 ]
 
+const leastMs = 5000
+
 type Range = { startMs: number; endMs: number }
 
 /** Who worked when, read from what each agent did. */
@@ -33,7 +35,7 @@ export function TimelinePage() {
   const rows = useWorkedTasks(projectId)
   const now = useNow()
   const [rangeMs, setRangeMs] = useState(0)
-  const range = { startMs: rangeMs > 0 ? now - rangeMs : beginning(rows, now), endMs: now }
+  const range = rangeMs > 0 ? { startMs: now - rangeMs, endMs: now } : wholeTime(rows, now)
 
   return (
     <ProjectPage
@@ -68,9 +70,12 @@ function useWorkedTasks(projectId: string): TaskView[] {
   )
 }
 
-/** When the first task was made; never so short a time that a single turn fills it. */
-function beginning(tasks: readonly TaskView[], now: number): number {
-  return Math.min(now - 60_000, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
+/** From the first task to the last word, or to now while anybody works; never so short that a single turn fills it. */
+function wholeTime(tasks: readonly TaskView[], now: number): Range {
+  const startMs = Math.min(now, ...tasks.map(({ createdAt }) => Date.parse(createdAt)))
+  const lastMs = Math.max(startMs, ...tasks.map(({ lastAt }) => Date.parse(lastAt ?? '') || 0))
+  const isAnybodyAtWork = tasks.some((task) => standingOf(task).isAlive)
+  return { startMs, endMs: Math.max(isAnybodyAtWork ? now : lastMs, startMs + leastMs) }
 }
 
 function Rows({ rows, range }: { rows: readonly TaskView[]; range: Range }) {
@@ -111,7 +116,7 @@ function Axis({ range }: { range: Range }) {
   return (
     <div aria-hidden className="sticky top-0 z-10 flex h-7 items-center border-b bg-canvas text-ink-3 text-xs">
       <span className={nameWidth} />
-      <span className="relative mr-4 h-full flex-1">
+      <span className="relative mr-8 h-full flex-1">
         {ticks.map(({ atMs, label }) => (
           <span
             key={atMs}
@@ -144,7 +149,7 @@ function Row({ task, range }: { task: TaskView; range: Range }) {
         <span className="truncate">{task.title}</span>
         <span className="sr-only">, worked {formatDuration(workedMs)} in this time</span>
       </Link>
-      <span aria-hidden className="relative mr-4 h-full flex-1">
+      <span aria-hidden className="relative mr-8 h-full flex-1">
         {spans.map(({ startMs, endMs, turns }, index) => {
           const left = Math.max(0, shareOf(startMs, range))
           const isLast = index === spans.length - 1

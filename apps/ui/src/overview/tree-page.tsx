@@ -43,7 +43,7 @@ export function TreePage() {
             type="search"
             aria-label="Find a task by title, branch or what it does"
             placeholder="Find a task"
-            className="max-w-56"
+            className="sm:max-w-56"
             value={find}
             onChange={(event) => change({ find: event.target.value })}
           />

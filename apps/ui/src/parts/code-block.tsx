@@ -14,7 +14,10 @@ type CodeBlockProps = {
 /** Code as text, coloured once the highlighter has arrived. */
 export function CodeBlock({ code, language, maxHeight = 480, isWrapped = false }: CodeBlockProps) {
   const lines = useColours(code, language)
-  const look = classes('overflow-auto p-3 font-mono text-sm', isWrapped && 'whitespace-pre-wrap break-words')
+  const look = classes(
+    'overflow-auto p-3 font-mono text-sm pointer-coarse:pr-9',
+    isWrapped && 'whitespace-pre-wrap break-words',
+  )
 
   return (
     <div className="group relative my-2 overflow-hidden rounded-md border bg-sunken">

@@ -73,7 +73,7 @@ function ProcessRow({ process, projectId, isChosen, onChoose }: ProcessRowProps)
         type="button"
         aria-pressed={isChosen}
         onClick={onChoose}
-        className="min-w-0 flex-1 basis-64 truncate text-left font-mono text-sm hover:underline"
+        className="min-w-0 flex-1 basis-40 truncate text-left font-mono text-sm hover:underline"
       >
         {process.command}
       </button>

@@ -69,7 +69,7 @@ export function MergeBar({ task, changes, onMerged }: MergeBarProps) {
 }
 
 /** The branch of a task is named after its id and its title; the title is what people know. */
-function shortBranch(name: string): string {
+export function shortBranch(name: string): string {
   return name.replace(/^mxd\/[0-9A-Z]{26}\//, '')
 }
 

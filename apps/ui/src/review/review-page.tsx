@@ -12,7 +12,7 @@ import { TaskHeader } from '../task/task-header.tsx'
 import { type ChangesQuery, useChanges, useHunks } from './changes.ts'
 import { DiffView } from './diff-view.tsx'
 import { FileList } from './file-list.tsx'
-import { MergeBar } from './merge-bar.tsx'
+import { MergeBar, shortBranch } from './merge-bar.tsx'
 import { changeReview, useReviewDraft } from './review-draft.ts'
 import type { Layout } from './review-items.ts'
 import { SendBar } from './send-bar.tsx'
@@ -160,10 +160,10 @@ function Loaded({ task, changes, query, lookedAt, isSinceLook, onWhitespace, onS
         </p>
       ) : null}
       {files.length === 0 ? (
-        <Empty title={isSinceLook ? 'Nothing new since your last look' : 'No changes'}>
+        <Empty title={isSinceLook ? 'Nothing new since your last look' : 'Nothing to merge'}>
           {changes.uncommitted.length > 0
             ? `The agent has changed ${plural(changes.uncommitted.length, 'file')} and not committed yet.`
-            : 'The branch holds nothing that its target does not.'}
+            : `Everything on this branch is in ${shortBranch(changes.targetBranch)} already.`}
         </Empty>
       ) : (
         <div className="relative flex min-h-0 flex-1">

@@ -71,7 +71,7 @@ function Output({ text, isError, isFramed = false }: { text: string; isError: bo
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
         tabIndex={0}
         className={classes(
-          'max-h-96 overflow-auto whitespace-pre-wrap break-words px-3 py-2 font-mono text-sm',
+          'max-h-96 overflow-auto whitespace-pre-wrap break-words px-3 py-2 pointer-coarse:pr-9 font-mono text-sm',
           isError ? 'text-bad' : 'text-ink-2',
         )}
       >

@@ -159,7 +159,8 @@ export function Composer({ place, task }: ComposerProps) {
 
 function placeholderOf(task: TaskView): string {
   if (task.activity === 'working') return 'Say something; the agent reads it after its current step'
-  if (task.activity === 'waiting') return 'The agent waits for you'
+  if (task.needs.includes('approval')) return 'The agent waits for your decision, and reads a message after it'
+  if (task.activity === 'waiting') return 'The agent waits; a message wakes it'
   if (task.activity === 'stopped') return 'Stopped; a message lets it go on'
   return 'A message starts the agent'
 }

@@ -230,7 +230,11 @@ function Facts({ task }: { task: TaskView }) {
             {task.branch}
           </Fact>
         ) : null}
-        {detail.data?.targetBranch ? <Fact name="Merges into">{detail.data.targetBranch}</Fact> : null}
+        {detail.data?.targetBranch ? (
+          <Fact name="Merges into" copy={detail.data.targetBranch}>
+            {detail.data.targetBranch}
+          </Fact>
+        ) : null}
         {task.worktreePath ? (
           <Fact name="Worktree" copy={task.worktreePath}>
             {task.worktreePath}
@@ -242,7 +246,7 @@ function Facts({ task }: { task: TaskView }) {
             <Tokens count={usage.cacheReadTokens} /> cached), <Tokens count={usage.outputTokens} /> out
           </Fact>
         ) : null}
-        <Fact name="Itself">
+        <Fact name="Own cost">
           <Money usd={task.costUsd} />
         </Fact>
         <Fact name="Id" copy={taskId}>

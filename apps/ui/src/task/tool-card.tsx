@@ -67,6 +67,9 @@ export const ToolCard = memo(function ToolCard({ call, seq, state, result, activ
             // biome-ignore lint/suspicious/noArrayIndexKey: as above.
             <BodyView key={`answered-${index}`} body={body} isError={result?.isError ?? false} />
           ))}
+          {bodies.length + (answered?.bodies.length ?? 0) === 0 ? (
+            <p className="pb-1 text-ink-2 text-sm">{answered?.summary ?? openWords(state, activity, isAsking)}</p>
+          ) : null}
           {call.uri ? <p className="truncate pb-1 font-mono text-ink-3 text-xs">{call.uri}</p> : null}
         </div>
       ) : null}

@@ -1,19 +1,15 @@
 import { type Display, displayAnyEvent } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
-import { Brain, ChevronRight, GitFork, Link2, Undo2 } from 'lucide-react'
-import { memo, useEffect, useState } from 'react'
+import { Brain, ChevronRight } from 'lucide-react'
+import { memo, useEffect, useRef, useState } from 'react'
 import type { PagesView } from '../live/event-pages.ts'
 import type { Session } from '../live/session.ts'
-import { IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
-import { Copy } from '../parts/copy.tsx'
 import { useFold } from '../parts/fold.ts'
-import { formatMoment } from '../parts/formats.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { BodyView } from './body-view.tsx'
 import { MessageView } from './message-view.tsx'
-import { RewindDialog } from './rewind-dialog.tsx'
-import { forkFrom } from './task-commands.ts'
+import { RowTools } from './row-tools.tsx'
 import { thinkingOf } from './thinking.ts'
 import { ToolCard } from './tool-card.tsx'
 import { type AnyEvent, findCallState, findMessage, isEvent } from './transcript-items.ts'
@@ -30,9 +26,12 @@ type TranscriptRowProps = {
   isTakenBack: boolean
 }
 
-/** One event of the conversation. What can be done with it is there once it is pointed at: most rows only pass by. */
+/** One event of the conversation. What can be done with it is there once it is pointed at or asked for: most rows only pass by. */
 export const TranscriptRow = memo(function TranscriptRow({ isMarked, isTakenBack, ...row }: TranscriptRowProps) {
   const [isNear, setNear] = useState(false)
+  const [isOpen, setOpen] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  const hasTools = isNear || isOpen || isMarked
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: nothing is done by pointing; the tools that appear are buttons.
     <div
@@ -40,17 +39,35 @@ export const TranscriptRow = memo(function TranscriptRow({ isMarked, isTakenBack
       // Not on entering: rows that scroll past under a resting mouse would all be entered.
       onPointerMove={(event) => setNear(event.pointerType === 'mouse')}
       onPointerLeave={() => setNear(false)}
-      onFocus={() => setNear(true)}
-      onBlur={() => setNear(false)}
+      // Some browsers give no button the focus that is tapped: only what went elsewhere has left the row.
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget && !currentTarget.contains(relatedTarget)) setOpen(false)
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !isOpen) return
+        setOpen(false)
+        opener.current?.focus()
+      }}
       className={classes(
-        'relative',
+        'relative flow-root pointer-coarse:pr-6',
         isMarked && 'rounded-md outline-2 outline-accent outline-offset-2',
         isTakenBack && 'border-l-2 border-dashed pl-2',
       )}
     >
       {isTakenBack ? <span className="sr-only">Taken back: </span> : null}
       <Content {...row} />
-      {isNear || isMarked ? <RowTools seq={row.seq} event={row.event} session={row.session} /> : null}
+      <button
+        ref={opener}
+        type="button"
+        aria-label={`Tools of event ${row.seq}`}
+        aria-expanded={hasTools}
+        onClick={() => setOpen(!isOpen)}
+        // A mouse has the tools without it; a keyboard sees it when it comes by, a finger always.
+        className="pointer-events-none pointer-coarse:pointer-events-auto absolute top-0.5 right-0 pointer-coarse:-right-3 size-6 pointer-coarse:h-9 pointer-coarse:w-8 rounded-sm bg-raised pointer-coarse:bg-transparent text-ink-3 opacity-0 focus-visible:opacity-100 pointer-coarse:opacity-100"
+      >
+        ⋯
+      </button>
+      {hasTools ? <RowTools seq={row.seq} event={row.event} session={row.session} /> : null}
     </div>
   )
 })
@@ -173,40 +190,3 @@ const cards: Partial<Record<Display['tone'], string>> = {
 }
 
 const titles: Partial<Record<Display['tone'], string>> = { good: 'text-ok', warning: 'text-warn', bad: 'text-bad' }
-
-/** The number, the moment and the address of an event, and the ways to go on from it, for whoever points at it. */
-function RowTools({ seq, event, session }: Pick<TranscriptRowProps, 'seq' | 'event' | 'session'>) {
-  const [isRewinding, setRewinding] = useState(false)
-  const place = { projectId: session.projectId, taskId: session.taskId }
-  const ts = 'ts' in event && typeof event.ts === 'string' ? event.ts : undefined
-  const address = () => {
-    const url = new URL(window.location.href)
-    url.search = `?seq=${seq}`
-    return url.href
-  }
-  return (
-    <div className="-top-5 absolute right-0 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:hidden">
-      <span className="tabular px-1">
-        #{seq}
-        {ts ? ` · ${formatMoment(ts)}` : ''}
-      </span>
-      {isEvent(event, 'assistant_text') ? <Copy text={event.text} label="Copy the text" /> : null}
-      <CopyAddress address={address} />
-      <IconButton label="Fork from here" size="small" onClick={() => void forkFrom(place, seq)}>
-        <GitFork size={13} aria-hidden />
-      </IconButton>
-      <IconButton label="Rewind to here" size="small" onClick={() => setRewinding(true)}>
-        <Undo2 size={13} aria-hidden />
-      </IconButton>
-      {isRewinding ? <RewindDialog place={place} seq={seq} onClose={() => setRewinding(false)} /> : null}
-    </div>
-  )
-}
-
-function CopyAddress({ address }: { address: () => string }) {
-  return (
-    <IconButton label="Copy a link to this event" size="small" onClick={() => navigator.clipboard.writeText(address())}>
-      <Link2 size={13} aria-hidden />
-    </IconButton>
-  )
-}

@@ -9,7 +9,7 @@ import { type Config, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
-import { createModelRoutes, findRootModel, openAdapters } from '../model-routes.ts'
+import { createModelRoutes, findRootModel, openAdapters, withScript } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
@@ -95,12 +95,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
 
   const withMock = (current: typeof settings, project: Project): typeof settings =>
     mock && Object.keys(current.authGroups).length === 0 && (mock.plays?.(project) ?? true)
-      ? {
-          ...current,
-          authGroups: {
-            mock: { provider: 'anthropic', anthropicApiKey: 'none-needed-by-the-mock', anthropicBaseUrl: mock.baseUrl },
-          },
-        }
+      ? withScript(current, mock.baseUrl)
       : current
 
   const ports: OrchestratorPorts = {

@@ -80,7 +80,7 @@ test('an agent at work is a trace: its stretch, its calls to the model, its tool
 
   expect(loadedTelemetry()).not.toEqual([])
   expect(new Set(collector.paths)).toEqual(new Set(['/v1/traces']))
-  const model = 'claude-sonnet-4-6'
+  const model = 'claude-sonnet-4-6-simulated'
   expect(collector.spans.map(({ name }) => name).toSorted()).toEqual([
     `chat ${model}`,
     `chat ${model}`,

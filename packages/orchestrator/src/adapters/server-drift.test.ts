@@ -102,7 +102,7 @@ async function lockNotes(stage: string, agents: string): Promise<void> {
   const file = join(stage, 'server.mjs')
   await writeFile(join(stage, 'package.json'), '{}')
   await writeFile(join(stage, 'words.txt'), 'Reads a note.')
-  await writeFile(file, notesServer({ wordsFile: 'words.txt' }))
+  await writeFile(file, notesServer())
   const own = JSON.parse(await readFile(join(agents, 'default.json'), 'utf8')) as Manifest
   const notes = {
     alias: 'notes',

@@ -2,6 +2,7 @@ import { MatrixError, orchestratorTools as names, type TaskNode } from '@matrix/
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
+import { agentActivity } from '../task-view.ts'
 import { closeTask, createTask, deleteTask, reorderTasks, resetTask, updateTask } from '../tasks.ts'
 import { idForCall } from './call-id.ts'
 import { ownTool } from './own-tool.ts'
@@ -152,7 +153,7 @@ export const treeTools = [
         describeTask(ctx, agent, task).trim(),
         `branch: ${task.branch ?? 'none yet'}`,
         `worktree: ${task.worktreePath ?? 'none yet'}`,
-        `agent: ${running ? `${running.activity}${running.doing ? ` (${running.doing})` : ''}` : 'not running'}`,
+        `agent: ${running ? `${agentActivity(ctx, running)}${running.doing ? ` (${running.doing})` : ''}` : 'not running'}`,
         ...(task.budgetUsd === undefined ? [] : [`budget: $${task.budgetUsd}`]),
         '',
         task.description,

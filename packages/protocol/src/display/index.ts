@@ -12,4 +12,5 @@ export {
 export { displayAnyEvent, displayEvent, type EventDisplayOptions } from './event-display.ts'
 export { displayMessage } from './message-display.ts'
 export { formatBytes, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
+export { isSimulatedModel, simulatedModel } from './simulated-model.ts'
 export { displayToolCall, displayToolResult, type ToolCall, type ToolResult, toolName } from './tool-display.ts'

@@ -6,7 +6,7 @@ import { Problem } from './project.ts'
 
 /**
  * What a task's agent is up to: `off` was never launched or has ended, `starting` is being given a worktree, `working` waits for
- * a model or a tool, `waiting` for a message (which costs nothing), `stopped` was interrupted by a person, and `blocked` cannot
+ * a model or a tool, `waiting` for a message or for a person who has to agree (which costs nothing), `stopped` was interrupted by a person, and `blocked` cannot
  * go on without one; `problem` says why.
  */
 export const Activity = z.enum(['off', 'starting', 'working', 'waiting', 'stopped', 'blocked'])

@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join, normalize } from 'node:path'
-import type { Attention, BackgroundProcess, Frame, Overlap, ProjectView, TaskView } from '@matrix/protocol/http'
+import type { Frame, TaskView } from '@matrix/protocol/http'
 import { makeUpChanges } from './made-up-changes.ts'
+import { makeUpCosts } from './made-up-costs.ts'
+import { makeUpProcess } from './made-up-processes.ts'
 import { makeUpEvent } from './made-up-session.ts'
 import { makeUpTools } from './made-up-tools.ts'
+import { makeUpAttention, makeUpOverlaps, makeUpProject, makeUpTask, now, projectId } from './made-up-tree.ts'
 
 type Options = { port: number; tasks: number; working: number; events: number; dist?: string; framesPerSecond?: number }
-
-const now = () => new Date().toISOString()
-const id = (number: number) => `01M0NA${String(number).padStart(20, '0')}`
-const projectId = id(0)
 
 /** A daemon that serves the contract with data nobody made: for measuring the page, and nothing else. */
 export async function startMadeUpDaemon(options: Options): Promise<{ url: string; close(): void }> {
@@ -66,19 +65,8 @@ function makeUpWorld({ tasks: count, working, events, framesPerSecond = 200 }: O
       task,
     ]),
   )
-  const project: ProjectView = {
-    id: projectId,
-    name: 'made-up',
-    path: '/home/you/made-up',
-    rootTaskId: id(1),
-    baseBranch: 'main',
-    problem: null,
-    agents: { live: working, working },
-    costUsd: 12.34,
-    isDemo: true,
-    registeredAt: '2026-11-16T06:00:00.000Z',
-  }
-  const attention: Attention[] = makeUpAttention()
+  const project = makeUpProject(working)
+  const attention = makeUpAttention()
   const busy = [...tasks.values()].filter(({ activity }) => activity === 'working')
   let turn = 0
 
@@ -165,72 +153,6 @@ function readPage(task: TaskView, query: URLSearchParams): unknown {
   return { events, more: after + size < last, lastSeq: last }
 }
 
-function makeUpTask(
-  index: number,
-  { count, working, events }: { count: number; working: number; events: number },
-): TaskView {
-  const isRoot = index === 0
-  const parent = isRoot ? null : id(1 + Math.floor((index - 1) / 8))
-  const children = Array.from({ length: 8 }, (_, child) => index * 8 + 1 + child).filter((child) => child < count)
-  const isWorking = index > 0 && index <= working
-  return {
-    id: id(index + 1),
-    projectId,
-    title: isRoot
-      ? 'Everything'
-      : `Task ${index}: ${['parse the input', 'write the tests', 'draw the page'][index % 3]}`,
-    description: 'Do what the title says.\n\n- carefully\n- with **tests**',
-    status:
-      isWorking || isRoot
-        ? 'in_progress'
-        : ((['passed', 'pending', 'failed', 'closed'] as const)[index % 4] ?? 'pending'),
-    branch: `mxd/${id(index + 1)}/task-${index}`,
-    ...(isRoot ? { baseBranch: 'main' } : {}),
-    parentId: parent,
-    children: children.map((child) => id(child + 1)),
-    worktreePath: null,
-    costUsd: index * 0.01,
-    budgetUsd: 5,
-    editedBy: 'user',
-    persistent: false,
-    createdAt: '2026-11-16T06:00:00.000Z',
-    updatedAt: now(),
-    depth: Math.ceil(Math.log(index * 7 + 8) / Math.log(8)) - 1,
-    activity: isWorking ? 'working' : 'off',
-    doing: isWorking ? 'running the tests' : null,
-    problem: null,
-    treeCostUsd: index * 0.02,
-    contextTokens: 84_000,
-    contextWindow: 200_000,
-    model: 'mock-large',
-    pendingMessages: 0,
-    lastSeq: index === 1 ? events : Math.min(events, 2000),
-    lastAt: now(),
-    needs: index === 1 ? ['review'] : [],
-  }
-}
-
-function makeUpAttention(): Attention[] {
-  const at = { projectId, taskId: id(2), taskTitle: 'Task 1: write the tests', since: now() }
-  return [
-    { id: 'question-1', kind: 'question', ...at, text: 'Which database?', options: ['SQLite', 'PostgreSQL'] },
-    {
-      id: 'approval-1',
-      kind: 'approval',
-      ...at,
-      text: 'Wants to run a command',
-      approval: {
-        uri: 'matrix://tool/mcp/mxd/bash@1.0.0',
-        sideEffect: 'shell',
-        input: { command: 'rm -rf build' },
-        inputDigest: 'sha256:0',
-        reason: 'shell needs a person',
-        expiresAt: new Date(Date.now() + 600_000).toISOString(),
-      },
-    },
-  ]
-}
-
 function makeUpStatus(working: number): unknown {
   return {
     version: '0.0.0',
@@ -241,60 +163,6 @@ function makeUpStatus(working: number): unknown {
     agents: { live: working, working },
     provider: { kind: 'mock', model: 'mock-large' },
   }
-}
-
-function makeUpCosts(by: string, tasks: readonly TaskView[]): unknown {
-  const sums = {
-    turns: 120,
-    inputTokens: 400_000,
-    outputTokens: 30_000,
-    cacheReadTokens: 2_000_000,
-    cacheWriteTokens: 90_000,
-  }
-  const day = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10)
-  const models = ['mock-large', 'mock-small']
-  if (by === 'task') return tasks.map((task, index) => ({ task: task.id, usd: (index % 7) * 0.3, ...sums }))
-  if (by === 'model') return models.map((model, index) => ({ model, usd: 9 / (index + 1), ...sums }))
-  const days = Array.from({ length: 30 }, (_, back) => ({
-    day: day(back),
-    usd: Math.abs(Math.sin(back * 1.7)) * 8,
-    ...sums,
-  }))
-  return by === 'day'
-    ? days
-    : days.flatMap((row) => models.map((model, index) => ({ ...row, model, usd: row.usd / (index + 1.5) })))
-}
-
-function makeUpProcess(processId: string): unknown {
-  const commands = ['pnpm dev --port 5173', 'node scripts/watch.mjs', 'tail -f log/test.log']
-  const all = commands.map(
-    (command, index): BackgroundProcess => ({
-      id: `bg_${index + 1}`,
-      taskId: id(2 + index),
-      command,
-      startedAt: new Date(Date.now() - index * 400_000 - 20_000).toISOString(),
-      exitCode: index === 2 ? 137 : null,
-      isRunning: index !== 2,
-    }),
-  )
-  if (processId === '') return all
-  const found = all.find((one) => one.id === processId)
-  return found && { ...found, output: Array.from({ length: 400 }, (_, line) => `line ${line}: ready`).join('\n') }
-}
-
-function makeUpOverlaps(): Overlap[] {
-  const task = (number: number) => ({
-    taskId: id(number + 1),
-    title: `Task ${number}: write the tests`,
-    branch: `mxd/${number}`,
-  })
-  const pair = (one: number, other: number): [string, string] => [id(one + 1), id(other + 1)]
-  return [
-    { path: 'src/app/router.ts', tasks: [task(1), task(2), task(3)], conflicts: [pair(1, 2)] },
-    { path: 'src/app/main.ts', tasks: [task(1), task(2)], conflicts: [] },
-    { path: 'package.json', tasks: [task(1), task(4), task(5)], conflicts: [pair(4, 5), pair(1, 4)] },
-    { path: 'docs/guide.md', tasks: [task(3), task(5)], conflicts: [] },
-  ]
 }
 
 async function serveFile(dist: string | undefined, path: string, response: ServerResponse): Promise<void> {

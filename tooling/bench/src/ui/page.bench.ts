@@ -65,21 +65,37 @@ async function measureLoad(browser: Browser, url: string): Promise<Figure[]> {
   await first.goto('about:blank')
   await first.waitForTimeout(2000)
   await first.close()
-  const page = await openPage(browser)
-  const scripts = new Set<string>()
-  page.on('response', (response) => {
-    if (response.url().endsWith('.js')) scripts.add(new URL(response.url()).pathname)
-  })
-  await page.goto(url)
-  const atPaint = new Set(scripts)
-  await page.getByRole('link', { name: 'Inbox' }).first().waitFor()
-  const interactive = await page.evaluate(() => performance.now())
-  const sizes = await Promise.all([...atPaint].map(async (path) => gzipSync(await readFile(`${dist}${path}`)).length))
-  await page.close()
+  const loads = []
+  for (let load = 0; load < 5; load += 1) loads.push(await loadOnce(browser, url))
+  const [scripts] = loads.map((one) => one.scripts)
+  const sizes = await Promise.all(
+    [...(scripts ?? [])].map(async (path) => gzipSync(await readFile(`${dist}${path}`)).length),
+  )
+  const middle = loads.map(({ answersAfter }) => answersAfter).toSorted((a, b) => a - b)[2] ?? 0
   return [
     target('script before the first paint', 'kB', sizes.reduce((sum, size) => sum + size, 0) / 1000, 200),
-    target('from the address to a page that answers', 'ms', interactive, 1000),
+    target('from the address to an inbox that can be answered, the middle of 5', 'ms', middle, 1000),
   ]
+}
+
+async function loadOnce(browser: Browser, url: string): Promise<{ scripts: Set<string>; answersAfter: number }> {
+  const page = await openPage(browser)
+  const seen = new Set<string>()
+  page.on('response', (response) => {
+    if (response.url().endsWith('.js')) seen.add(new URL(response.url()).pathname)
+  })
+  await page.goto(url)
+  const scripts = new Set(seen)
+  // Looked at from within: somebody who asks from outside has to wait for the same thread that is measured.
+  const answersAfter = await page.evaluate<number>(`new Promise((resolve) => {
+    const look = () => {
+      if (document.querySelector('article')) setTimeout(() => resolve(performance.now()))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })`)
+  await page.context().close()
+  return { scripts, answersAfter }
 }
 
 async function openView(browser: Browser, url: string, what: ViewName): Promise<{ page: Page; devtools: CDPSession }> {
