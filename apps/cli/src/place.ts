@@ -58,7 +58,9 @@ function listNames(projects: readonly ProjectView[], field: 'id' | 'name'): stri
 /** A project that is there but cannot be used says why, before anything is asked of it. */
 export function assertUsable(project: ProjectView): void {
   if (project.problem)
-    throw new MatrixError('PROJECT_UNUSABLE', project.problem.message, { hint: project.problem.hint })
+    throw new MatrixError('PROJECT_UNUSABLE', project.problem.message, {
+      hint: `${project.problem.hint} matrix daemon restart looks again.`,
+    })
 }
 
 /** A task, and the tree that it is in. */

@@ -33,6 +33,26 @@ test('the same request sent twice is one message, also across a restart', async 
   expect(office.machine.modelCalls()).toBe(1)
 })
 
+test('wherever the machine dies at the first word, the root is still the one that was spoken to, and hears it once', async () => {
+  for (let steps = 1; ; steps += 1) {
+    const office = await openOffice({ shop: waits })
+    const speak = () => office.say('First word', { requestId: 'first' })
+    const isDead = await office.dieWithin(steps, speak, steps % 2 === 0 ? 'kill' : 'power')
+    if (isDead) await office.restart()
+    await speak()
+    await office.settle()
+
+    const [project] = await office.orchestrator().listProjects({ params: {}, query: {}, body: undefined })
+    const heard = (await office.events()).filter(
+      (event) => event.type === 'message' && JSON.stringify(event.message).includes('First word'),
+    )
+    expect(project?.rootTaskId, `after ${steps} steps`).toBe(office.rootId)
+    expect(heard).toHaveLength(1)
+    expect(office.machine.requests.at(-1)?.text).toContain('First word')
+    if (!isDead) return
+  }
+})
+
 test('a message to a task that has ended lets it go on', async () => {
   const office = await openOffice({ shop: () => finish })
   await office.say('Do it')

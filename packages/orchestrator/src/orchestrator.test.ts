@@ -130,6 +130,8 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
     ['shop', 'passed'],
     ['Greeter', 'closed'],
   ])
+  const [review] = await orchestrator.listAttention({ params: {}, query: {}, body: undefined })
+  expect(review).toMatchObject({ kind: 'review', text: '1 file changed (+1 −0), ready to be merged into trunk.' })
   const closed = { params: { projectId, taskId: tasks[1]?.id ?? '' }, query: { hunks: true }, body: undefined }
   await expect(orchestrator.getChanges(closed)).rejects.toThrow('"Greeter" is closed, and its branch is gone')
 })

@@ -1,3 +1,4 @@
+import { plural } from '@matrix/protocol/display'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { isoNow } from './world.ts'
 
@@ -20,7 +21,7 @@ export async function reviewTask(ctx: ProjectContext, taskId: string): Promise<v
     taskId,
     taskTitle: task.title,
     text: isClean
-      ? `${changes.files.length} files changed (+${changes.additions} −${changes.deletions}), ready to be merged into ${target}.`
+      ? `${plural(changes.files.length, 'file')} changed (+${changes.additions} −${changes.deletions}), ready to be merged into ${target}.`
       : `The work conflicts with ${target}.`,
     since: isoNow(ctx.world),
     ...(!isClean && { files: changes.conflicts }),

@@ -53,7 +53,7 @@ test('a project with a problem says what it is', async () => {
 
   expect(await matrix(['tree'], { env })).toMatchObject({
     code: 2,
-    stderr: 'error: The folder is gone.\n  Move it back.\n',
+    stderr: 'error: The folder is gone.\n  Move it back. matrix daemon restart looks again.\n',
   })
 })
 

@@ -1,5 +1,6 @@
 import { type MockProvider, openMockProvider, type Playbook, parsePlaybook } from '@matrix/mock-provider'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
+import { plural } from '@matrix/protocol/display'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { colorsFor, print, printError } from '../terminal.ts'
@@ -55,7 +56,9 @@ function textReport(): Report {
       print(`Anthropic  ${url}\nOpenAI     ${openaiUrl}`)
       const turns = conversations.reduce((sum, conversation) => sum + conversation.turns.length, 0)
       printError(
-        dim(`playing ${printableLine(title ?? 'the playbook')}: ${conversations.length} conversations, ${turns} turns`),
+        dim(
+          `playing ${printableLine(title ?? 'the playbook')}: ${plural(conversations.length, 'conversation')}, ${plural(turns, 'turn')}`,
+        ),
       )
       if (opening !== undefined) printError(dim(`begin it with: ${printableLine(opening)}`))
       printError(dim('Ctrl-C ends it.'))
