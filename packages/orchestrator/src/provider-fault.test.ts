@@ -14,12 +14,13 @@ test('a provider that is down parks the agent with the reason, nothing is lost, 
   })
   await office.say('Do it')
   await office.settle()
-  expect(await office.task()).toMatchObject({ activity: 'blocked', status: 'in_progress' })
+  const problem = { code: 'PROVIDER_FAILED', message: expect.stringContaining('529 overloaded') }
+  expect(await office.task()).toMatchObject({ activity: 'blocked', status: 'in_progress', problem })
   const calls = office.machine.modelCalls()
   await office.restart()
   await office.settle()
   expect(office.machine.modelCalls()).toBe(calls)
-  expect(await office.task()).toMatchObject({ activity: 'blocked' })
+  expect(await office.task()).toMatchObject({ activity: 'blocked', problem })
 
   isDown = false
   await office.say('Try again')

@@ -224,10 +224,12 @@ test('a question is answered by its task, in words or by the number of an option
   )
   await matrix(['answer', 'parser', '2'], { env })
   await matrix(['answer', childId, 'neither,', 'thanks'], { env })
+  await matrix(['answer', childId.slice(0, 5).toLowerCase(), 'by its beginning'], { env })
   await matrix(['answer', 'root', 'both'], { env })
   expect(asked.filter(({ operation }) => operation === 'answerQuestion').map(({ body }) => body)).toEqual([
     { answer: 'right' },
     { answer: 'neither, thanks' },
+    { answer: 'by its beginning' },
     { answer: 'both' },
   ])
   expect(await matrix(['answer', 'nobody', 'x'], { env })).toMatchObject({
