@@ -1,3 +1,5 @@
+import { mergeConfig, type ViteUserConfig } from 'vitest/config'
 import { packageTests } from '../../vitest.base.ts'
 
-export default packageTests()
+// Most of the time is spent waiting for other processes and the disk, so one core is not left to itself.
+export default mergeConfig(packageTests() as ViteUserConfig, { test: { maxWorkers: '100%' } })

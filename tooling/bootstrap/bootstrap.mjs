@@ -5,7 +5,7 @@ import { runChild } from './child.mjs'
 import { explainFailure, tailOf } from './failure.mjs'
 import { install, pinnedPnpm } from './install.mjs'
 import { formatCounts, readCounts, readFailures, sumCounts } from './results.mjs'
-import { findRunning, portOf } from './running-daemon.mjs'
+import { findRunning } from './running-daemon.mjs'
 import { isInstalled, writeStamp } from './stamp.mjs'
 import { readPackage, workspaceFolders } from './workspace.mjs'
 
@@ -39,7 +39,7 @@ export async function bootstrap([name = '', ...args]) {
 
 /** @param {string[]} args */
 async function start(args) {
-  const address = await findRunning(portOf(args))
+  const address = await findRunning(args, process.env)
   if (address) {
     say(`Matrix runs already at ${address}`)
     say(

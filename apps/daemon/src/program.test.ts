@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -74,10 +74,31 @@ test('a second daemon on the same directory says who holds it, and harms nothing
 
   expect([await second.ended, second.errors()]).toEqual([
     4,
-    expect.stringContaining(`in use by process ${first.child.pid}`),
+    expect.stringMatching(
+      new RegExp(
+        `in use by process ${first.child.pid} .*\\n {2}Use the one that runs, at http://127\\.0\\.0\\.1:\\d+, or`,
+      ),
+    ),
   ])
   expect(readFileSync(join(folder, 'run', 'token'), 'utf8')).toBe(token)
   expect((await (await connectLocal(folder)).health()).ok).toBe(true)
+})
+
+test('npm start beside a daemon on the same data says where it runs, and starts and builds nothing', async () => {
+  const first = start()
+  await first.ready()
+  const { url } = JSON.parse(readFileSync(join(folder, 'daemon.json'), 'utf8'))
+  const main = fileURLToPath(new URL('../../../tooling/bootstrap/main.mjs', import.meta.url))
+  const beside = spawnSync(process.execPath, [main, 'start', '--port', '0'], {
+    env: { ...process.env, MXD_DATA_DIR: folder },
+    encoding: 'utf8',
+  })
+
+  expect([beside.status, beside.stdout, beside.stderr]).toEqual([
+    0,
+    expect.stringMatching(`^Matrix runs already at ${url}\n.*matrix device add.*matrix daemon stop`),
+    '',
+  ])
 })
 
 test('a port that is in use is named', async () => {

@@ -1,7 +1,8 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockDirectory } from '@matrix/event-store'
 import type { Orchestrator } from '@matrix/orchestrator'
+import { MatrixError } from '@matrix/protocol'
 import { type DaemonFile, daemonFileName } from '@matrix/protocol/http'
 import { createDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { readDaemonSettings } from './daemon-settings.ts'
@@ -40,7 +41,9 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
   }
 
   try {
-    const lock = await lockDirectory(dataDirectory, { note: 'daemon' })
+    const lock = await lockDirectory(dataDirectory, { note: 'daemon' }).catch((error) =>
+      tellWhere(error, dataDirectory),
+    )
     closing.push(() => lock.release())
     const log = openLog({
       file: join(dataDirectory, 'daemon.log'),
@@ -88,6 +91,17 @@ export async function startDaemon(options: StartOptions): Promise<RunningDaemon>
     await stop().catch(() => {})
     throw error
   }
+}
+
+/** Whoever is refused because another daemon runs wants to know where that one is. */
+async function tellWhere(error: unknown, dataDirectory: string): Promise<never> {
+  const text = await readFile(join(dataDirectory, daemonFileName), 'utf8').catch(() => '')
+  const url = /"url": "([^"]+)"/.exec(text)?.[1]
+  if (!url || !(error instanceof MatrixError) || error.code !== 'STORAGE_LOCKED') throw error
+  throw new MatrixError('STORAGE_LOCKED', error.message, {
+    hint: `Use the one that runs, at ${url}, or end it with matrix daemon stop.`,
+    cause: error,
+  })
 }
 
 async function attempt(close: () => unknown, failures: unknown[]): Promise<void> {

@@ -64,8 +64,8 @@ export type IndexOptions = {
 // Late enough that a burst of appends is over, soon enough that nobody notices.
 const LATE_MS = 300
 const AGAIN_MS = 5000
-// Where much is appended all the time, reading it in takes a tenth of the time and no more.
-const PAUSES = 9
+// Where much is appended all the time, reading it in takes a twentieth of the time and no more.
+const PAUSES = 19
 
 /** Opens the index of a store, compares it with the files and brings it up to date. Searching follows in the background. */
 export async function openSessionIndex(

@@ -5,6 +5,7 @@ import { openTestOrchestrator } from './node-orchestrator.testing.ts'
 
 const CHILDREN = 49
 const MAY_ASK = 4
+const patience = { timeout: 200_000, interval: 100 }
 
 test('forty-nine children launched at once all work in worktrees of their own, and no more ask the model than may', {
   timeout: 240_000,
@@ -20,11 +21,7 @@ test('forty-nine children launched at once all work in worktrees of their own, a
   for (const title of titles)
     office.mock.play({
       match: title,
-      turns: [
-        { toolCalls: [{ name: 'mcp__mxd__write_file', input: { path: 'who.txt', content: title } }] },
-        { toolCalls: [{ name: 'mcp__mxd__commit', input: { message: `feat: ${title}` } }] },
-        { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Here.' } }] },
-      ],
+      turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Here.' } }] }],
     })
   const { orchestrator, projectId, rootId } = office
   const children = await Promise.all(
@@ -39,13 +36,15 @@ test('forty-nine children launched at once all work in worktrees of their own, a
     ),
   )
   const tasks = () => orchestrator.listTasks({ params: { projectId }, query: {}, body: undefined })
-  await vi.waitFor(
-    async () => {
-      const ended = (await tasks()).filter(({ id, status }) => id !== rootId && status === 'passed')
-      expect(ended).toHaveLength(CHILDREN)
-    },
-    { timeout: 200_000, interval: 200 },
-  )
+  await vi.waitFor(async () => {
+    expect((await tasks()).filter(({ activity }) => activity === 'working')).toHaveLength(CHILDREN)
+    expect(gate.most()).toBe(MAY_ASK)
+  }, patience)
+  gate.open()
+  await vi.waitFor(async () => {
+    const ended = (await tasks()).filter(({ id, status }) => id !== rootId && status === 'passed')
+    expect(ended).toHaveLength(CHILDREN)
+  }, patience)
 
   office.mock.verify()
   const worktrees = (await tasks()).flatMap(({ id, worktreePath }) => (id === rootId ? [] : [worktreePath]))
@@ -57,11 +56,15 @@ test('forty-nine children launched at once all work in worktrees of their own, a
   )
 })
 
-/** Stands before the model, holds each request for a moment, and counts how many are in it at once. */
+/** Stands before the model, holds every request until it is opened, and counts how many are in it at once. */
 async function openGate() {
   let target = ''
   let inside = 0
   let most = 0
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
   const server = createServer((asked, answer) => {
     inside += 1
     most = Math.max(most, inside)
@@ -71,9 +74,9 @@ async function openGate() {
     const { method = 'GET', headers, url = '/' } = asked
     const passed = request(new URL(url, target), { method, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 500, reply.headers)
-      setTimeout(() => reply.pipe(answer), 20)
+      reply.pipe(answer)
     })
-    asked.pipe(passed)
+    void opened.then(() => asked.pipe(passed))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -85,6 +88,7 @@ async function openGate() {
     leadTo(url: string) {
       target = url
     },
+    open: () => open(),
     most: () => most,
   }
 }

@@ -28,22 +28,22 @@ export async function deliverMessage(
   if (task.status === 'closed' && wake)
     throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`, { hint: 'Reset it to let it start over.' })
 
-  const isNew = await inTurn(ctx, task.id, async () => {
-    if (await ctx.log.hasMessage(task.id, message.id)) return false
-    const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
-    await ctx.log.append(task.id, [...beside, event])
-    const agent = ctx.agents.get(task.id)
-    agent?.queue.enqueue(message)
-    ctx.touch(task.id)
-    return true
+  await inTurn(ctx, task.id, async () => {
+    const isKnown = await ctx.log.hasMessage(task.id, message.id)
+    if (!isKnown) {
+      const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
+      await ctx.log.append(task.id, [...beside, event])
+      ctx.agents.get(task.id)?.queue.enqueue(message)
+      ctx.touch(task.id)
+    }
+    // What was read long ago wakes nobody when it is said again.
+    const isUnread = !isKnown || ctx.facts.of(task.id).pending.has(message.id)
+    if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
   })
-  // What was read long ago wakes nobody when it is said again.
-  const isUnread = isNew || ctx.facts.of(task.id).pending.has(message.id)
-  if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
 }
 
-/** One after the other for each session: between "is it there?" and "store it" nobody else stores it. */
-async function inTurn<T>({ deliveries }: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
+/** One after the other for each session: between a question about it and what is done then, nobody else does anything to it. */
+export async function inTurn<T>({ deliveries }: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
   const before = deliveries.get(taskId) ?? Promise.resolve()
   const mine = before.catch(() => undefined).then(work)
   deliveries.set(taskId, mine)

@@ -112,6 +112,20 @@ test('a task that is taken back forgets what came after, keeps what was spent, a
   expect(request).not.toContain('It is 43 now.')
 })
 
+test('who was spoken to is at work, and not taken back at the same time', async () => {
+  const office = await openOffice({ shop: () => wait, Part: () => wait })
+  const taskId = await office.create('Part')
+  await office.say('The secret is 42.', { taskId })
+  await office.settle()
+  const params = { projectId: office.projectId, taskId }
+  await office.orchestrator().stopAgent({ params, query: {}, body: undefined })
+  await office.settle()
+  const spoken = office.say('What is it?', { taskId })
+
+  await expect(rewind(office, taskId, 1)).rejects.toMatchObject({ code: 'AGENT_BUSY' })
+  await spoken
+})
+
 function rewind(office: Office, taskId: string, upTo: number) {
   return office
     .orchestrator()

@@ -10,10 +10,11 @@ import {
   type TaskInput,
   updateTask as updateInTree,
 } from '@matrix/task-tree'
-import { deliverMessage } from './delivery.ts'
+import { deliverMessage, inTurn } from './delivery.ts'
 import { markStopped } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
+import { isoNow } from './world.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
 export type Asker = { editedBy: EditedBy }
@@ -167,9 +168,10 @@ export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: numb
   const last = await ctx.store.lastSeq(task.id)
   if (upTo > last)
     throw new MatrixError('EVENT_UNKNOWN', `Task ${task.id} has no event ${upTo}; its last one is ${last}.`)
-  if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
-  const ts = new Date(ctx.world.clock.now()).toISOString()
-  await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts, upTo }])
+  await inTurn(ctx, task.id, async () => {
+    if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
+    await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts: isoNow(ctx.world), upTo }])
+  })
   ctx.attention.removeOf(task.id)
   if (task.status === 'in_progress') await markStopped(ctx, task.id)
   return changed(ctx, task)
@@ -197,7 +199,7 @@ export async function forkTask(
     const { title, description, worktreePath } = target
     const marker = {
       taskId: target.id,
-      ts: new Date(ctx.world.clock.now()).toISOString(),
+      ts: isoNow(ctx.world),
       title,
       description,
       worktreePath,

@@ -19,6 +19,27 @@ export async function advanceFiles(repository: Repository, place: Checkout, { fr
   await repository.files(['read-tree', '-m', '-u', '--end-of-options', from, to], { workTree, env })
 }
 
+/** A file that no commit holds and an advance would write over. git looks for those as well, but takes ignored ones for nobody's. */
+export async function findInTheWay(
+  disk: Disk,
+  repository: Repository,
+  { checkout }: Checkout,
+  ends: Ends,
+): Promise<string | undefined> {
+  const touched = await listTouched(repository, ends)
+  const held = touched.filter((file) => file.old !== undefined).map((file) => file.path)
+  const isHeld = new Set(held.flatMap((path) => [path, ...foldersOf(path)]))
+  const folders = new Set<string>()
+  for (const { path, old } of touched) {
+    if (old !== undefined) continue
+    if (!isHeld.has(path) && (await disk.kind(join(checkout, path))) !== 'missing') return path
+    for (const folder of foldersOf(path)) if (!isHeld.has(folder)) folders.add(folder)
+  }
+  for (const folder of folders)
+    if (!['directory', 'missing'].includes(await disk.kind(join(checkout, folder)))) return folder
+  return undefined
+}
+
 /**
  * Takes back what an advance wrote that failed or was killed before it reached the index, which is its last step. A file
  * that holds neither what it held before nor the beginning of what it was to hold is someone's work: then nothing is done.
@@ -99,6 +120,11 @@ async function isPartOfNew(disk: Disk, repository: Repository, place: Checkout, 
 
 async function removeWithFolders(disk: Disk, checkout: string, path: string): Promise<void> {
   if ((await disk.kind(join(checkout, path))) !== 'missing') await disk.remove(join(checkout, path))
-  for (let folder = dirname(path); folder !== '.'; folder = dirname(folder))
-    await rmdir(join(checkout, folder)).catch(() => {})
+  for (const folder of foldersOf(path)) await rmdir(join(checkout, folder)).catch(() => {})
+}
+
+/** The folders above a path, the nearest first. */
+function foldersOf(path: string): string[] {
+  const folder = dirname(path)
+  return folder === '.' ? [] : [folder, ...foldersOf(folder)]
 }

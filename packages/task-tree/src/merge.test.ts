@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -318,6 +318,33 @@ describe('a base that the user has checked out', () => {
     }
   })
 
+  test("is left alone when a file of the user's is in the way that git ignores there", async () => {
+    await scratch.write('mine.log', 'mine\n')
+    await scratch.write('folder.log', 'mine\n')
+    const before = [await scratch.fingerprint(), scratch.git('rev-parse', 'trunk')]
+    for (const path of ['mine.log', 'folder.log/theirs']) {
+      scratch.gitIn(task.path, 'reset', '--quiet', '--hard', 'trunk')
+      await mkdir(join(task.path, path, '..'), { recursive: true })
+      await writeFile(join(task.path, path), 'theirs\n')
+      scratch.gitIn(task.path, 'add', '--force', path)
+      await work({ other: path })
+
+      await expect(
+        worktrees.merge({ branch: task.branch, baseBranch: 'trunk', how: 'merge', updateCheckout: true }),
+      ).rejects.toMatchObject({ code: 'BRANCH_CHECKED_OUT', message: expect.stringMatching(/(mine|folder)\.log/) })
+      expect([await scratch.fingerprint(), scratch.git('rev-parse', 'trunk')]).toEqual(before)
+    }
+  })
+
+  test('is brought along where a folder becomes a file or a file a folder', async () => {
+    await work({ 'src/date.ts': null, src: 'now a file\n', 'readme.md': null, 'readme.md/now': 'a folder\n' })
+    await worktrees.merge({ branch: task.branch, baseBranch: 'trunk', how: 'merge', updateCheckout: true })
+
+    expect(await readFile(join(scratch.checkout, 'src'), 'utf8')).toBe('now a file\n')
+    expect(await readFile(join(scratch.checkout, 'readme.md/now'), 'utf8')).toBe('a folder\n')
+    expect(scratch.git('status', '--porcelain')).toBe('')
+  })
+
   test('is brought all the way by the next process when this one died before the branch moved', async () => {
     await work({ 'src/date.ts': 'changed\n' })
     let isDead = false
@@ -360,9 +387,13 @@ describe('a base that the user has checked out', () => {
 async function work(files: Record<string, string | Buffer | null>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     const full = join(task.path, path)
+    if (content === null) {
+      await rm(full)
+      continue
+    }
+    await rmdir(full).catch(() => {}) // A folder that has become empty may become a file.
     await mkdir(join(full, '..'), { recursive: true })
-    if (content === null) await rm(full)
-    else await writeFile(full, content)
+    await writeFile(full, content)
   }
   scratch.gitIn(task.path, 'add', '--all')
   scratch.gitIn(task.path, 'commit', '--quiet', '-m', 'work')

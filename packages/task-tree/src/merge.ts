@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import * as z from 'zod'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
-import { advanceFiles, isAdvanced, retreatFiles } from './checkout-files.ts'
+import { advanceFiles, findInTheWay, isAdvanced, retreatFiles } from './checkout-files.ts'
 import type { Disk } from './disk.ts'
 import { decodeText, readFile, removeFile, replaceFile } from './durable-file.ts'
 import { findEarlierCommit } from './earlier-commit.ts'
@@ -169,6 +169,8 @@ async function moveWithCheckout(work: MergeWork, base: string, { old, commit, ch
 export async function changeCheckout(work: MergeWork, record: MergeRecord): Promise<void> {
   const { disk, repository, recordFile } = work
   const ends = { from: record.old, to: record.new }
+  const obstacle = await findInTheWay(disk, repository, record, ends)
+  if (obstacle !== undefined) throw wouldOverwrite(obstacle, record.checkout)
   await replaceFile(disk, recordFile, `${JSON.stringify(record)}\n`)
   try {
     await advanceFiles(repository, record, ends)
@@ -273,6 +275,14 @@ function checkedOut({ branch, baseBranch }: MergeOptions, checkouts: string[]): 
     {
       hint: `Let the files there be brought along (--update-checkout), or run git merge ${branch} there yourself.`,
     },
+  )
+}
+
+function wouldOverwrite(path: string, checkout: string): MatrixError {
+  return new MatrixError(
+    'BRANCH_CHECKED_OUT',
+    `${printableLine(path)} in ${checkout} is in no commit, and the merge would overwrite it`,
+    { hint: 'Commit, stash or move it away, then merge again.' },
   )
 }
 

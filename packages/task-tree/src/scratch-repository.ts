@@ -58,7 +58,7 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
     open: (options) => openWorktrees({ repository: checkout, directory: scratch.worktrees, ...options }),
     remove: () => rm(home, { recursive: true, force: true }),
   }
-  git('init', '--quiet', '-b', branch)
+  git('init', '--quiet', '--template=', '-b', branch)
   await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n[gc]\n\tauto = 0\n')
   await write('readme.md', 'hello\n')
   await write('src/date.ts', 'export const day = 1\n')

@@ -52,7 +52,6 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   await refuseObstacle(work, taskId)
 
   const record = await planning
-  await writeRecord(disk, places, taskId, record)
   try {
     await makeFilled(work, record, options)
     const script = hook ?? (await findSetupHook(places.worktree(taskId)))
@@ -71,8 +70,8 @@ export async function undoCreation(work: WorktreeWork, taskId: string, record: C
   const { disk, places, repository } = work
   const path = places.worktree(taskId)
   await endLeftoverHook(places.processFile(taskId), path)
-  const { files, index } = places.filling(taskId)
-  for (const left of [path, files, index, `${index}.lock`]) await disk.removeTree(left)
+  await disk.removeTree(path)
+  await clearFilling(work, taskId)
   await removeAdmin(work, taskId)
 
   const ref = `refs/heads/${record.branch}`
@@ -148,7 +147,7 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | unde
   return Promise.race([work, aborted]).finally(() => signal?.removeEventListener('abort', stop))
 }
 
-/** git gets to know the worktree while its files are written beside it; then they are put in their place. */
+/** git gets to know the worktree while its files are written elsewhere; then they are put in their place. */
 async function makeFilled(work: WorktreeWork, record: CreateRecord, options: CreateOptions): Promise<void> {
   const failed = new AbortController()
   const signal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])])
@@ -170,7 +169,8 @@ async function addMetadata(
   record: CreateRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { repository, places, metadata } = work
+  const { disk, repository, places, metadata } = work
+  await writeRecord(disk, places, taskId, record)
   const path = places.worktree(taskId)
   const target = record.createsBranch
     ? ['--no-track', '-b', record.branch, '--end-of-options', path, record.commit]
@@ -205,6 +205,7 @@ async function keepBranch({ disk, repository }: WorktreeWork, { branch, createsB
 async function fillFolder(work: WorktreeWork, { commit }: CreateRecord, options: CreateOptions): Promise<void> {
   const { disk, repository, places } = work
   const { files, index } = places.filling(options.taskId)
+  await clearFilling(work, options.taskId)
   await disk.makeDirectory(files, 0o777)
   const place = {
     workTree: files,
@@ -215,6 +216,12 @@ async function fillFolder(work: WorktreeWork, { commit }: CreateRecord, options:
   const args = ['read-tree', '--reset', '-u', '--end-of-options', options.from?.commit ?? commit]
   await work.filling(() => repository.files(args, place))
   if (options.from) await repository.files(['read-tree', '--reset', '--end-of-options', commit], place)
+}
+
+/** Nobody has worked in what was not put in its place yet, so it may go without a record of it. */
+export async function clearFilling({ disk, places }: WorktreeWork, taskId: string): Promise<void> {
+  const { files, index } = places.filling(taskId)
+  await Promise.all([files, index, `${index}.lock`].map((path) => disk.removeTree(path)))
 }
 
 async function putInPlace(work: WorktreeWork, taskId: string): Promise<void> {

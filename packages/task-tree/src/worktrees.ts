@@ -23,6 +23,7 @@ import {
 } from './worktree-commit.ts'
 import {
   type CreateOptions,
+  clearFilling,
   createWorktree,
   removeAdmin,
   undoCreation,
@@ -160,6 +161,10 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
   }
 }
 
+function isTaskId(name: string): boolean {
+  return TaskId.safeParse(name).success
+}
+
 async function recoverAll(
   work: WorktreeWork,
   forTask: <T>(taskId: string, act: () => Promise<T>) => Promise<T>,
@@ -168,7 +173,7 @@ async function recoverAll(
   const names = await disk.list(join(places.own, 'records'))
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
   const done: Recovered[] = []
-  for (const taskId of ids.filter((id) => TaskId.safeParse(id).success)) {
+  for (const taskId of ids.filter(isTaskId)) {
     try {
       const did = await forTask(taskId, () => recoverTask(work, taskId))
       if (did) done.push({ taskId, did })
@@ -177,6 +182,7 @@ async function recoverAll(
       done.push({ taskId, failed: error })
     }
   }
+  for (const taskId of (await disk.list(join(places.own, 'filling'))).filter(isTaskId)) await clearFilling(work, taskId)
   for (const name of await disk.list(places.own))
     if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
   return done
@@ -271,9 +277,7 @@ async function listWorktrees(work: WorktreeWork): Promise<ListedWorktree[]> {
   const folders = await disk.list(places.directory)
   const known = await disk.list(join(repository.gitDir, 'worktrees')).catch(() => [])
   const records = (await disk.list(join(places.own, 'records'))).map((name) => name.replace(/\.json$/, ''))
-  const ids = new Set(
-    [...folders, ...known.map((name) => name.slice(0, 26)), ...records].filter((id) => TaskId.safeParse(id).success),
-  )
+  const ids = new Set([...folders, ...known.map((name) => name.slice(0, 26)), ...records].filter(isTaskId))
 
   const listed = await Promise.all([...ids].toSorted().map((taskId) => describe(work, taskId)))
   return listed.filter((each) => each !== undefined)
@@ -317,7 +321,7 @@ function staleness(state: WorktreeState, status: string | undefined): string | u
 }
 
 async function measureAll({ disk, places }: WorktreeWork): Promise<{ taskId: string; bytes: number }[]> {
-  const ids = (await disk.list(places.directory)).filter((name) => TaskId.safeParse(name).success)
+  const ids = (await disk.list(places.directory)).filter(isTaskId)
   const sizes: { taskId: string; bytes: number }[] = []
   for (const taskId of ids.toSorted()) sizes.push({ taskId, bytes: await measure(places.worktree(taskId), new Set()) })
   return sizes

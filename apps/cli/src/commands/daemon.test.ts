@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Conversation, openMockProvider } from '@matrix/mock-provider'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Ended, folderWith, matrix } from '../matrix-process.testing.ts'
+import { readTool, serverScript } from '../local-server.testing.ts'
+import { type Ended, folderWith, manifestText, matrix } from '../matrix-process.testing.ts'
+import { packPackage, serveRegistry } from '../npm-registry.testing.ts'
 
 const seconds = 120_000
 const call = (name: string, input: object = {}) => ({ toolCalls: [{ name: `mcp__mxd__${name}`, input }] })
@@ -192,7 +195,46 @@ test('a headless run ends when its budget, its time or the agent’s ideas do', 
 const soon = { timeout: 60_000, interval: 200 }
 
 /** A repository whose setup script leaves a file to commit in the tasks that are named, a data directory, and a model that plays a part. */
-async function machine(conversations: Conversation[], { leaves = 'none' }: { leaves?: string } = {}) {
+test('a headless run works with the agents of the user, and fetches a package once for all runs', {
+  timeout: seconds,
+}, async () => {
+  const folder = folderWith({
+    'package.json': JSON.stringify({ name: 'notes-server', version: '1.0.0', bin: 'server.cjs' }),
+    'server.cjs': `#!/usr/bin/env node\n${serverScript([readTool])}`,
+  })
+  const packed = packPackage(folder)
+  const registry = await serveRegistry(packed)
+  const reads = { toolCalls: [{ name: 'mcp__notes__read_note', input: { path: 'milk' } }] }
+  const ends = { assert: { toolResults: [/milk/] }, ...call('done', { status: 'passed', summary: 'Read it.' }) }
+  const { run, data } = await machine([{ turns: [reads, ends] }, { turns: [reads, ends] }], {
+    env: { npm_config_registry: registry.url, HOME: folder },
+  })
+  mkdirSync(join(data, 'agents'))
+  const agent = JSON.parse(
+    manifestText({
+      alias: 'notes',
+      args: ['-y', 'notes-server@1.0.0'],
+      version: '1.0.0',
+      package_digest: `sha256:${createHash('sha256').update(packed.tarball).digest('hex')}`,
+      tools: [{ name: 'read_note', side_effect_class: 'read' }],
+    }),
+  )
+  writeFileSync(join(data, 'agents/noted.json'), JSON.stringify(agent))
+  expect(await run('config', 'set', 'agent', 'noted')).toMatchObject({ code: 0 })
+
+  for (const own of [folderWith(), folderWith()]) {
+    const { code, stdout } = await run('run', 'Go', '--yes-for', 'setup', '--yes-for', 'read', '--data', own)
+    expect([code, stdout], stdout).toEqual([0, expect.stringContaining('Read it.')])
+    expect(readdirSync(own)).not.toContain('packages')
+  }
+  expect(registry.fetched()).toBe(1)
+  expect(readdirSync(join(data, 'packages'))).not.toEqual([])
+})
+
+async function machine(
+  conversations: Conversation[],
+  { leaves = 'none', env: more = {} }: { leaves?: string; env?: Record<string, string> } = {},
+) {
   const mock = await openMockProvider({ playbook: { conversations } })
   const data = folderWith({
     'config.json': JSON.stringify({
@@ -219,10 +261,12 @@ async function machine(conversations: Conversation[], { leaves = 'none' }: { lea
     GIT_AUTHOR_EMAIL: 'ada@example.com',
     GIT_COMMITTER_NAME: 'Ada',
     GIT_COMMITTER_EMAIL: 'ada@example.com',
+    ...more,
   }
   onTestFinished(() => mock.close())
   const run = (...args: string[]): Promise<Ended> => matrix(args, { cwd: repository, env })
   return {
+    data,
     repository,
     temporary,
     run,

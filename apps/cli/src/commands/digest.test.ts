@@ -1,11 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { folderWith, goodManifest, matrix } from '../matrix-process.testing.ts'
+import { packPackage, serveRegistry } from '../npm-registry.testing.ts'
 
 test('a file is hashed as it stands', async () => {
   const cwd = folderWith({ 'server.mjs': 'export {}\n' })
@@ -32,12 +28,12 @@ test('a published package is fetched from the registry and hashed as served, and
     'package.json': '{"name":"left-leg","version":"1.2.3","scripts":{"prepare":"touch ran","install":"touch ran"}}',
     'index.js': '',
   })
-  execFileSync('npm', ['pack', '--ignore-scripts'], { cwd, stdio: 'ignore' })
-  const tarball = readFileSync(join(cwd, 'left-leg-1.2.3.tgz'))
-  const registry = await serveRegistry(tarball)
+  const packed = packPackage(cwd)
+  const { tarball } = packed
+  const registry = await serveRegistry(packed)
   const { code, stdout } = await matrix(['digest', '--json', 'left-leg@1.2.3'], {
     cwd,
-    env: { npm_config_registry: registry, HOME: cwd },
+    env: { npm_config_registry: registry.url, HOME: cwd },
   })
 
   expect({ code, facts: JSON.parse(stdout) }).toEqual({
@@ -53,8 +49,8 @@ test('a published package is fetched from the registry and hashed as served, and
 
 test('a package that is not there, or a registry that is not, means: could not verify', async () => {
   const cwd = folderWith()
-  const registry = await serveRegistry(Buffer.from(''))
-  const env = { HOME: cwd, npm_config_registry: registry }
+  const registry = await serveRegistry({ name: 'left-leg', version: '1.2.3', tarball: Buffer.from('') })
+  const env = { HOME: cwd, npm_config_registry: registry.url }
 
   expect(await matrix(['digest', 'no-such-package@1.0.0'], { cwd, env })).toMatchObject({
     code: 4,
@@ -66,25 +62,3 @@ test('what is neither a file nor a package name is a usage error', async () => {
   for (const target of ['./missing', '--', 'a b', 'git+https://example.org/x.git', 'name@git+ssh://x'])
     expect(await matrix(['digest', '--json', '--', target], { cwd: folderWith() }), target).toMatchObject({ code: 2 })
 })
-
-/** Just enough of a registry for one package. */
-async function serveRegistry(tarball: Buffer): Promise<string> {
-  const server = createServer((request, response) => {
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    if (request.url === '/left-leg.tgz') return void response.end(tarball)
-    if (request.url !== '/left-leg') return void response.writeHead(404).end('{"error":"not found"}')
-    const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
-    const dist = { tarball: `${origin}/left-leg.tgz`, integrity }
-    response.setHeader('content-type', 'application/json')
-    response.end(
-      JSON.stringify({
-        name: 'left-leg',
-        'dist-tags': { latest: '1.2.3' },
-        versions: { '1.2.3': { name: 'left-leg', version: '1.2.3', dist } },
-      }),
-    )
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-}

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { constants, copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -171,14 +171,15 @@ function orchestratorOptions(
 
 type Data = { folder: string; isOwn: boolean }
 
-/** A folder of its own, so that a run in CI leaves nothing behind and disturbs no daemon; the user's settings hold there too. */
+/** A folder of its own, so that a run in CI leaves nothing behind and disturbs no daemon; the user's settings and agents hold there too. */
 async function openData({ data }: RunOptions): Promise<Data> {
   const folder = data === undefined ? await mkdtemp(join(tmpdir(), 'matrix-run-')) : resolve(data)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const file = join(folder, 'config.json')
-  await copyFile(join(dataFolder(), 'config.json'), file, constants.COPYFILE_EXCL).catch((error) => {
-    if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error
-  })
+  // A run that goes on keeps what it began with.
+  for (const name of ['config.json', 'agents'])
+    await cp(join(dataFolder(), name), join(folder, name), { recursive: true, force: false }).catch((error) => {
+      if (error.code !== 'ENOENT') throw error
+    })
   return { folder: await realpath(folder), isOwn: data === undefined }
 }
 
