@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Git, gitRunner, runGit } from './git.ts'
 import { appeared, ended } from './process-state.testing.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
@@ -474,6 +474,35 @@ describe('removing', () => {
     expect(await worktrees.list()).toEqual([])
     expect(await worktrees.snapshots(taskId)).toHaveLength(1)
   })
+})
+
+test('whatever is asked for at once of one task is done one after the other, and its work is kept', async () => {
+  const home = process.env.HOME
+  process.env.HOME = scratch.home
+  onTestFinished(() => {
+    process.env.HOME = home
+  })
+  const { taskId, path, branch } = await make(newId())
+  scratch.git('switch', '--quiet', '-c', 'elsewhere')
+  await writeFile(join(path, 'committed'), 'work')
+  await worktrees.commit({ taskId, message: 'first' })
+  await writeFile(join(path, 'new'), 'work')
+  const [merged, ...others] = await Promise.allSettled([
+    worktrees.merge({ branch, baseBranch: 'trunk', how: 'merge' }),
+    worktrees.update({ taskId, from: 'trunk' }),
+    worktrees.commit({ taskId, message: 'second' }),
+    worktrees.snapshot(taskId, 'to be sure'),
+    worktrees.changes({ branch, baseBranch: 'trunk' }),
+    worktrees.remove({ taskId, deleteBranch: true, baseBranch: 'trunk' }),
+  ])
+
+  expect(merged).toMatchObject({ value: { outcome: 'merged' } })
+  expect(others.at(-1)).toMatchObject({ status: 'fulfilled' })
+  expect(await worktrees.list()).toEqual([])
+  expect(scratch.git('show', 'trunk:committed')).toBe('work')
+  const [saved] = await worktrees.snapshots(taskId)
+  expect(scratch.git('show', `${saved?.commit}:new`)).toBe('work')
+  expect(scratch.git('fsck', '--no-dangling', '--no-progress')).toBe('')
 })
 
 describe('looking around', () => {

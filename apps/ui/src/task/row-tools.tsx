@@ -20,10 +20,10 @@ export function RowTools({ seq, event, session }: { seq: number; event: AnyEvent
   }
   return (
     <>
-      <div className="-top-5 pointer-coarse:top-0 absolute right-0 pointer-coarse:right-6 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:[&_button]:size-10">
+      <div className="-top-3 pointer-coarse:top-0 absolute right-0 pointer-coarse:right-6 z-10 flex items-center gap-1 rounded-md border bg-raised px-1 text-ink-3 text-xs shadow-lift pointer-coarse:[&_button]:size-10">
         <span className="tabular whitespace-nowrap px-1">
           #{seq}
-          {ts ? ` · ${formatMoment(ts)}` : ''}
+          {ts ? <span className="max-sm:hidden"> · {formatMoment(ts)}</span> : null}
         </span>
         {isEvent(event, 'assistant_text') ? <Copy text={event.text} label="Copy the text" /> : null}
         <CopyAddress address={address} />
