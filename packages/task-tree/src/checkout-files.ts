@@ -42,7 +42,8 @@ export async function findInTheWay(
 
 /**
  * Takes back what an advance wrote that failed or was killed before it reached the index, which is its last step. A file
- * that holds neither what it held before nor the beginning of what it was to hold is someone's work: then nothing is done.
+ * that holds neither the beginning of what it held before, as a taking back that failed leaves it, nor of what it was to
+ * hold is someone's work: then nothing is done.
  */
 export async function retreatFiles(
   disk: Disk,
@@ -54,7 +55,7 @@ export async function retreatFiles(
   const known = await readIndex(repository, place)
   if (!touched.every(({ path, old }) => known.get(path) === old)) return false
   const changed = await listChanged(repository, place, touched)
-  for (const file of changed) if (!(await isPartOfNew(disk, repository, place, file))) return false
+  for (const file of changed) if (!(await isOnTheWay(disk, repository, place, file))) return false
 
   const workTree = place.checkout
   for (const { path } of changed.filter((file) => file.old === undefined)) await removeWithFolders(disk, workTree, path)
@@ -107,15 +108,19 @@ async function listChanged(repository: Repository, place: Checkout, touched: Tou
   return touched.filter(({ path }) => paths.has(path))
 }
 
-// git takes the old file away before it writes the new one, so a file that is gone is a beginning too.
-async function isPartOfNew(disk: Disk, repository: Repository, place: Checkout, file: Touched): Promise<boolean> {
+// git takes one file away before it writes the other, so a file that is gone is a beginning too.
+async function isOnTheWay(disk: Disk, repository: Repository, place: Checkout, file: Touched): Promise<boolean> {
   const path = join(place.checkout, file.path)
   const kind = await disk.kind(path)
   if (kind === 'missing') return true
-  if ((kind !== 'file' && kind !== 'link') || file.new === undefined) return false
-  const { stdout } = await repository.files(['cat-file', 'blob', file.new.slice(file.new.indexOf(' ') + 1)])
+  if (kind !== 'file' && kind !== 'link') return false
   const content = kind === 'link' ? Buffer.from(await readlink(path)) : await disk.read(path)
-  return Buffer.compare(content, stdout.subarray(0, content.length)) === 0
+  for (const end of [file.new, file.old]) {
+    if (end === undefined) continue
+    const { stdout } = await repository.files(['cat-file', 'blob', end.slice(end.indexOf(' ') + 1)])
+    if (Buffer.compare(content, stdout.subarray(0, content.length)) === 0) return true
+  }
+  return false
 }
 
 async function removeWithFolders(disk: Disk, checkout: string, path: string): Promise<void> {

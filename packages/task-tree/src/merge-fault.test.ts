@@ -158,6 +158,19 @@ describe('a disk that fails at any step', () => {
   )
 })
 
+test('a merge that found no room, neither to go on nor to go back, is taken back once there is some', async () => {
+  const options: MergeOptions = { branch, baseBranch: 'elsewhere', how: 'squash', updateCheckout: true }
+  const git: Git = (args, options) =>
+    /^(read-tree|checkout-index)$/.test(commandOf(args)) ? failingGit('full')(args, options) : runGit(args, options)
+  const failing = await scratch.open({ git })
+
+  await expect(failing.merge(options)).rejects.toMatchObject({ code: 'BRANCH_CHECKED_OUT' })
+  expect(await readFile(join(scratch.checkout, 'goes'), 'utf8')).toBe('')
+  const next = await openNext()
+  expect(scratch.git('status', '--porcelain')).toBe('')
+  expect((await next.merge(options)).outcome).toBe('merged')
+})
+
 test('a merge that is aborted at any step before it moves the base leaves that where it was', async () => {
   const before = await scratch.fingerprint()
   const options: MergeOptions = { branch, baseBranch: 'trunk', how: 'merge' }
