@@ -446,6 +446,16 @@ test('costs are summed and named by their tasks', async () => {
   expect((await matrix(['cost', '--by', 'moon'], { env })).code).toBe(2)
 })
 
+test('what a script made up is told from what somebody pays', async () => {
+  const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
+  const readCosts = ['some-model-simulated', 'some-model'].map((model) => ({ model, ...one }))
+  const { env } = await fakeDaemon({ ...here, readCosts })
+
+  expect((await matrix(['cost', '--by', 'model'], { env })).stdout).toMatch(
+    /^together .*\n\$0\.50 of this was made up by a script, and nobody pays it\.\n$/m,
+  )
+})
+
 test('a device is let in only by someone who sees its fingerprint', async () => {
   const device = {
     id: 'abcdef0123456789'.repeat(4),

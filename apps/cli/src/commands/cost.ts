@@ -1,5 +1,5 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { formatCount, formatUsd } from '@matrix/protocol/display'
+import { addCosts, formatCount, formatUsd, isSimulatedModel } from '@matrix/protocol/display'
 import type { RouteOutput, Routes } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, openTask, type PlaceOptions } from '../place.ts'
@@ -19,8 +19,17 @@ export async function cost(options: CostOptions): Promise<ExitCode> {
   const since = options.since === undefined ? {} : { since: readMoment(options.since) }
   const costs = await client.readCosts({ by: by.join(','), ...filter, ...since })
   if (options.json) printJson(costs)
-  else print(costs.length === 0 ? 'Nothing was spent.' : formatCosts(costs, by, titleOf))
+  else if (costs.length === 0) print('Nothing was spent.')
+  else {
+    print(formatCosts(costs, by, titleOf))
+    const madeUp = sumSimulated(await client.readCosts({ by: 'model', ...filter, ...since }))
+    if (madeUp > 0) print(`${formatUsd(madeUp)} of this was made up by a script, and nobody pays it.`)
+  }
   return exitCode.ok
+}
+
+function sumSimulated(models: readonly Cost[]): number {
+  return models.reduce((sum, { model = '', usd }) => (isSimulatedModel(model) ? sum + usd : sum), 0)
 }
 
 type Field = (typeof fields)[number]
@@ -60,7 +69,7 @@ function formatCosts(costs: readonly Cost[], by: readonly Field[], titleOf: (id:
     ...by.map((field) => printableLine(field === 'task' ? titleOf(one.task ?? '') : (one[field] ?? ''))),
     ...numbersOf(one),
   ])
-  const total = costs.reduce(add)
+  const total = costs.reduce((sum, one) => addCosts(sum, one))
   const sum = costs.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'together' : '')), ...numbersOf(total)]] : []
   return formatTable(columns, [...rows, ...sum], terminalWidth()).join('\n')
 }
@@ -73,15 +82,4 @@ function numbersOf({ usd, turns, inputTokens, outputTokens, cacheReadTokens, cac
     formatCount(cacheReadTokens),
     formatCount(outputTokens),
   ]
-}
-
-function add(a: Cost, b: Cost): Cost {
-  return {
-    usd: a.usd + b.usd,
-    turns: a.turns + b.turns,
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-  }
 }

@@ -1,4 +1,4 @@
-import { isSimulatedModel } from '@matrix/protocol/display'
+import { addCosts, isSimulatedModel } from '@matrix/protocol/display'
 import type { RouteOutput, Routes } from '@matrix/protocol/http'
 
 export type CostRow = RouteOutput<Routes['readCosts']>[number]
@@ -14,21 +14,9 @@ export function toModels(rows: readonly CostRow[]): CostRow[] {
   const models = new Map<string, CostRow>()
   for (const row of rows) {
     const known = models.get(row.model ?? '')
-    models.set(row.model ?? '', known ? add(known, row) : row)
+    models.set(row.model ?? '', known ? addCosts(known, row) : row)
   }
   return [...models.values()].sort((left, right) => right.usd - left.usd)
-}
-
-function add(one: CostRow, other: CostRow): CostRow {
-  return {
-    ...one,
-    usd: one.usd + other.usd,
-    turns: one.turns + other.turns,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-  }
 }
 
 /** What was spent on one day, the dearest model first. */

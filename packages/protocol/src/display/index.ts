@@ -1,3 +1,4 @@
+export { addCosts } from './cost.ts'
 export {
   type Body,
   type BodyKind,

@@ -1,0 +1,21 @@
+type Amounts = {
+  usd: number
+  turns: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+}
+
+/** What two rows come to together; what else the first one says stays. */
+export function addCosts<Row extends Amounts>(one: Row, other: Amounts): Row {
+  return {
+    ...one,
+    usd: one.usd + other.usd,
+    turns: one.turns + other.turns,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+  }
+}
