@@ -274,7 +274,7 @@ function expectExplained(error: unknown): void {
   expect(error).toBeInstanceOf(MatrixError)
   if (!(error instanceof MatrixError)) return
   expect(error.code).toMatch(/^(STORAGE_FULL|STORAGE_FAILED|GIT_FAILED|GIT_MISSING|GIT_IDENTITY_MISSING|BRANCH_\w+)$/)
-  expect(error.hint, error.message).toBeTruthy()
+  expect(error.hint, error.message).toMatch(/^\S.*\.$/s)
   if (error.code.startsWith('STORAGE')) expect(error.message).toMatch(/ \/\S+|git [a-z-]+ /)
 }
 
