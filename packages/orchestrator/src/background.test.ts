@@ -8,6 +8,8 @@ const starts: Script = ({ calls }) =>
     ? { calls: [{ name: 'mcp__mxd__bash', input: { command: 'npm test', background: true } }] }
     : { calls: [{ name: loopTools.yield }] }
 
+const summary = `<summary>${checkpointSections.map((section) => `## ${section}\nAs before.`).join('\n')}</summary>`
+
 test('a command in the background reports when it ends, and wakes its agent', async () => {
   const office = await openOffice({ shop: starts })
   await office.say('Go')
@@ -37,7 +39,6 @@ test('a command that ended with its process is reported once after the restart',
 })
 
 test('a command from before a compaction is reported too when its process ended with Matrix', async () => {
-  const summary = `<summary>${checkpointSections.map((section) => `## ${section}\nAs before.`).join('\n')}</summary>`
   const office = await openOffice({
     shop: (said) => (said.last.includes('<summary>') ? { text: summary } : starts(said)),
   })
@@ -55,6 +56,34 @@ test('a command from before a compaction is reported too when its process ended 
   expect((await office.events()).map(({ type }) => type)).toContain('compact_marker')
   expect(reports).toEqual(['npm test'])
   expect(office.machine.requests.at(-1)?.text).toContain('started anew')
+})
+
+test.each([
+  ['waits for anybody', { name: loopTools.yield }, 1],
+  ['waits for a person to answer', { name: loopTools.clarify, input: { question: 'Which one?' } }, 0],
+])('who was summed up and then %s hears of a lost command, and is woken as one who does', async (_, next, wakes) => {
+  const office = await openOffice({
+    shop: (said) => {
+      if (said.last.includes('<summary>')) return { text: summary }
+      return said.last.includes('And now?') ? { calls: [next] } : starts(said)
+    },
+  })
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.say('Go')
+  await office.settle()
+  await office.orchestrator().compactAgent({ params, query: {}, body: undefined })
+  await office.settle()
+  await office.say('And now?')
+  await office.settle()
+  const calls = office.machine.modelCalls()
+  await office.restart()
+  await office.settle()
+
+  const told = (await office.events()).filter(
+    (event) => event.type === 'message' && event.message.source === 'background_complete',
+  )
+  expect(told).toHaveLength(1)
+  expect(office.machine.modelCalls() - calls).toBe(wakes)
 })
 
 test('an end that cannot be written down is put before a person, and told to the agent when it starts again', async () => {
