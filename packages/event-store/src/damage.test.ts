@@ -75,6 +75,17 @@ test('every single flipped bit is found, and named with the byte that it was', a
   )
 })
 
+test('a bit that turned a space of the last line into a zero is no power cut', async () => {
+  const store = await openJsonlEventStore('/other', { fileSystem: disk.boot() })
+  await store.append('s', await store.claim('s', 'me'), [said('two words')])
+  const bytes = Buffer.from(disk.readNow('/other/s.jsonl') ?? [])
+  const at = bytes.indexOf('two words') + 3
+  bytes[at] = 0
+  disk.writeNow(path, bytes)
+
+  expect(await findOnRead()).toMatchObject({ kind: 'flipped', line: 2, fix: { offset: at, byte: ' '.charCodeAt(0) } })
+})
+
 test('a bit that turned a letter into a line break is found, and put back', async () => {
   const store = await openJsonlEventStore('/other', { fileSystem: disk.boot() })
   await store.append('s', await store.claim('s', 'me'), [said('Jump')])

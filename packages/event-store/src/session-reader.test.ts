@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type ChainChecker, openChainChecker } from './chain.ts'
+import { type ChainChecker, type ChainVerdict, openChainChecker } from './chain.ts'
 import type { OpenFile } from './file-system.ts'
 import { formatHeader, formatLine } from './line.ts'
 import { parseLines, readVerified } from './session-reader.ts'
@@ -13,6 +13,43 @@ test('memory is not handed to the next reader while it is still being checked', 
   const second = await countLines(fileOf('second'), checker)
 
   expect([await first, second]).toEqual([401, 401])
+  await checker.close()
+})
+
+test('who stops early hands nothing on that is still being checked', async () => {
+  const checker = openChainChecker()
+  const verdicts: ChainVerdict[] = []
+  let checks = 0
+  const check: ChainChecker['check'] = async (span) => {
+    checks += 1
+    await wait(30 * checks)
+    const verdict = await checker.check(span)
+    verdicts.push(verdict)
+    return verdict
+  }
+  const bytes = fileOf('first', 3000)
+  const slow = { checker: { ...checker, check }, parse: parseLines }
+  for await (const _ of readVerified(inMemory(bytes), 'x', slow, all(bytes))) break
+  await countLines(fileOf('second', 3000), checker)
+
+  expect(verdicts.map(({ badAt }) => badAt)).toEqual([undefined, undefined])
+  await checker.close()
+})
+
+test('the first lines of a long file come without reading much of it', async () => {
+  const checker = openChainChecker()
+  const bytes = fileOf('long', 10_000)
+  let read = 0
+  const counted: OpenFile = {
+    ...inMemory(bytes),
+    read: async (target, position) => {
+      read += target.byteLength
+      return inMemory(bytes).read(target, position)
+    },
+  }
+  for await (const _ of readVerified(counted, 'x', { checker, parse: parseLines }, all(bytes))) break
+
+  expect(read).toBeLessThan(bytes.byteLength / 4)
   await checker.close()
 })
 

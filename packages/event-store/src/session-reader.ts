@@ -1,8 +1,8 @@
-import { isAscii } from 'node:buffer'
 import type { ChainChecker, ChainVerdict } from './chain.ts'
 import { corrupt, describeDamage } from './damage.ts'
 import type { OpenFile } from './file-system.ts'
 import { type Line, parseLine, statedSeq } from './line.ts'
+import { eachLine } from './line-block.ts'
 import { type FileSpan, readBytes, readSpans } from './span.ts'
 import { type StoredEvent, storedEvent } from './stored-event.ts'
 
@@ -32,19 +32,20 @@ export async function* readVerified<Batch extends { seq: number | undefined }>(
   }
 
   let seq = firstSeq
-  let waiting: Promise<Checked<Batch>> | undefined
-  for await (const span of readSpans(file, { from: offset, to }, () => waiting)) {
-    // While one span is checked, the next is parsed already: neither thread waits for the other.
-    const before = waiting
-    const verdict = checker.check({ ...span, seq })
-    const batch = parse(span)
-    waiting = verdict.then(holding(batch, { span, seq, parse }))
-    // Heard when its turn comes; a reader that stops early never asks.
-    waiting.catch(() => undefined)
+  let checking: Promise<ChainVerdict> | undefined
+  let before: Promise<Checked<Batch>> | undefined
+  for await (const span of readSpans(file, { from: offset, to }, () => checking)) {
+    // This span is checked while the one before it is used and this one is parsed: neither thread waits for the other.
+    checking = checker.check({ ...span, seq })
     if (before) yield* settle(before)
+    before = undefined
+    const batch = parse(span)
+    before = checking.then(holding(batch, { span, seq, parse }))
+    // Heard when its turn comes; a reader that stops early never asks.
+    before.catch(() => undefined)
     seq = (batch.seq ?? seq) + 1
   }
-  if (waiting) yield* settle(waiting)
+  if (before) yield* settle(before)
 }
 
 function holding<Batch>(
@@ -128,17 +129,4 @@ export function parseStored(span: FileSpan): { events: StoredEvent[]; seq: numbe
     batch.seq = line.seq
   })
   return batch
-}
-
-function eachLine({ bytes, start, end, offset }: FileSpan, take: (line: Line, start: number) => void): void {
-  // Latin-1 is the same text when there is nothing beyond ASCII, and much quicker to turn into a string.
-  const encoding = isAscii(bytes.subarray(start, end)) ? 'latin1' : 'utf8'
-  for (let at = start; at < end; ) {
-    const newline = bytes.indexOf(10, at)
-    const line = parseLine(bytes.toString(encoding, at, newline))
-    // Not checked yet, so it may be anything; the header alone has no event.
-    if (!line || (!line.event && line.seq !== 0)) return
-    take(line, offset + at - start)
-    at = newline + 1
-  }
 }

@@ -9,6 +9,8 @@ export type Range = { from: number; to: number }
 export type FileSpan = Omit<Span, 'seq'> & { offset: number }
 
 const CHUNK = 1024 * 1024
+/** Who wants a few lines must not wait for many, so the first chunks are small. */
+const FIRST_CHUNK = CHUNK / 16
 
 /**
  * Reads a range that starts and ends at line boundaries, a chunk at a time; the next chunk loads while one is used. Its
@@ -97,9 +99,11 @@ function takeBuffers(size: number): { next(): Bytes; release(): void } {
   let taken = 0
   return {
     next() {
+      const bytes = rota[taken % 3] ?? idle.pop() ?? alloc(CHUNK)
+      rota[taken % 3] = bytes
+      const reach = Math.min(CHUNK, FIRST_CHUNK * 4 ** taken)
       taken += 1
-      rota[taken % 3] ??= idle.pop() ?? alloc(CHUNK)
-      return rota[taken % 3] as Bytes
+      return bytes.subarray(0, reach)
     },
     release() {
       if (idle.length < 9) idle.push(...rota.filter(Boolean))

@@ -24,6 +24,12 @@ export async function findTail(file: OpenFile, path: string, checker: ChainCheck
     const whole = hole === undefined ? undefined : await readLineBefore(file, hole)
     if (hole === undefined || (whole && !(await holdsInPlace(file, whole))))
       throw corrupt(await findFirstDamage(file, path, checker, last.end))
+    // One zero may also be a space that lost its only bit, in a line that somebody was told is saved.
+    const damage = await describeDamage(file, path, whole ? (statedSeq(whole.bytes) ?? 0) + 1 : 0, {
+      from: hole,
+      to: size,
+    })
+    if (damage.kind === 'flipped') throw corrupt(damage)
     last = whole
   }
 
