@@ -106,10 +106,10 @@ function sleep({ world }: ProjectContext, ms: number, signal: AbortSignal): Prom
 
 /** The same route with a place in the queue for every call. */
 function limited({ adapter, model }: Route, limiter: Limiter): Route {
-  const callAPI: ProviderAdapter['callAPI'] = async function* (call) {
+  const callAPI: ProviderAdapter['callAPI'] = async (call, onText) => {
     const leave = await limiter.enter(call.signal)
     try {
-      return yield* adapter.callAPI(call)
+      return await adapter.callAPI(call, onText)
     } finally {
       leave()
     }

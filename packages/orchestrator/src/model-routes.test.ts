@@ -170,16 +170,13 @@ async function ask(route: Route | undefined): Promise<string> {
     .buildImplicitYieldMessage([{ type: 'text', text: 'Hello' }])
     .map((message) => JSON.stringify(message))
     .join(',')
-  const call = adapter.callAPI({
+  const call = {
     model,
     prepared: adapter.prepareTools([], 'Be brief.'),
     messages: { closed: new Uint8Array(), userEnd: 0, open },
     maxOutputTokens: 100,
     sessionId: 's',
     signal: new AbortController().signal,
-  })
-  for (;;) {
-    const { done, value } = await call.next()
-    if (done) return value.text
   }
+  return (await adapter.callAPI(call, () => {})).text
 }

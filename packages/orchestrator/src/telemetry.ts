@@ -36,11 +36,11 @@ export type Telemetry = {
 
 /** The same route, with every call to the model watched. */
 export function watchRoute({ adapter, model }: Route, watch: AgentWatch): Route {
-  const callAPI: ProviderAdapter['callAPI'] = async function* (call) {
+  const callAPI: ProviderAdapter['callAPI'] = async (call, onText) => {
     const end = watch.beginChat({ provider: adapter.name, model: call.model, maxOutputTokens: call.maxOutputTokens })
     let outcome: ChatOutcome = { failure: 'cancelled' }
     try {
-      const response = yield* adapter.callAPI(call)
+      const response = await adapter.callAPI(call, onText)
       outcome = { model: response.model, stopReason: response.stopReason, usage: response.usage }
       return response
     } catch (error) {

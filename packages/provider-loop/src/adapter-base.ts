@@ -76,10 +76,10 @@ export function readArguments(callId: string, name: string, written: string): To
  * Runs one request under a signal of its own: SDKs add a listener for every request, and an agent's signal lives
  * as long as the agent. It has of an AbortSignal what they use, because a whole one for every turn costs a lot.
  */
-export async function* withOwnSignal<Item, Result>(
+export async function withOwnSignal<Result>(
   { signal }: ApiCall,
-  request: (signal: AbortSignal) => AsyncGenerator<Item, Result>,
-): AsyncGenerator<Item, Result> {
+  request: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   let cancel = () => {}
   const abort = () => cancel()
   const own = {
@@ -93,7 +93,7 @@ export async function* withOwnSignal<Item, Result>(
   }
   signal.addEventListener('abort', abort)
   try {
-    return yield* request(own as unknown as AbortSignal)
+    return await request(own as unknown as AbortSignal)
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseEvent, readBatches } from './answer-events.ts'
+import type { AnswerBody } from './http-fetch.ts'
 
 const stream =
   ': hello\n\nevent: a\ndata: {"text":"grüß dich 🎉"}\n\nid: 1\r\ndata: {"n":\r\ndata: 2}\r\n\r\ndata: [DONE]\n\ndata: {"last":true}'
@@ -32,10 +33,8 @@ test('an error that the provider reports in its answer is thrown with what it sa
 })
 
 async function batchesOf(chunks: Buffer[]): Promise<string[][]> {
-  async function* body() {
-    yield* chunks
-  }
+  const body: Pick<AnswerBody, 'read'> = { read: async (take) => chunks.forEach(take) }
   const batches: string[][] = []
-  for await (const batch of readBatches({ body: body() } as unknown as Response)) batches.push(batch)
+  await readBatches({ body } as unknown as Response, (batch) => batches.push(batch))
   return batches
 }

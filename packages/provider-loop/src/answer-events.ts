@@ -1,23 +1,25 @@
 import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
+import type { AnswerBody } from './http-fetch.ts'
 
 /**
- * The server-sent events of an answer, those that arrive together as one batch: what is done once for each batch
- * costs little, however small the pieces are in which a provider sends its words.
+ * Hands over the server-sent events of an answer, those that arrive together as one batch: what is done once for each
+ * batch costs little, however small the pieces are in which a provider sends its words.
  */
-export async function* readBatches(response: Response): AsyncGenerator<string[]> {
+export async function readBatches(response: Response, take: (batch: string[]) => void): Promise<void> {
   const decoder = new StringDecoder('utf8')
   let batch: string[] = []
   const parser = createParser({ onEvent: ({ data }) => data.startsWith('[DONE]') || batch.push(data) })
-  for await (const chunk of response.body as unknown as AsyncIterable<Buffer>) {
-    parser.feed(decoder.write(chunk))
-    if (batch.length === 0) continue
-    yield batch
+  const feed = (text: string) => {
+    parser.feed(text)
+    if (batch.length === 0) return
+    const arrived = batch
     batch = []
+    take(arrived)
   }
+  await (response.body as unknown as AnswerBody).read((chunk) => feed(decoder.write(chunk)))
   // Not every server ends its last event.
-  parser.feed('\n\n')
-  if (batch.length > 0) yield batch
+  feed('\n\n')
 }
 
 /** Throws what a provider reports as an error in the middle of its answer, in the form in which the SDKs throw theirs. */

@@ -66,11 +66,12 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
         )
       },
 
-      callAPI: (call) =>
-        withOwnSignal(call, async function* (signal) {
+      callAPI: (call, onText) =>
+        withOwnSignal(call, async (signal) => {
           const body = buildBody(call, { max_tokens: call.maxOutputTokens, stream: true, ...settingsOf(options) })
           const sdk = await getClient()
-          return yield* readAnswer(await sdk.post('/v1/messages', rawBody(body, signal)).asResponse())
+          const response = await sdk.post('/v1/messages', rawBody(body, signal)).asResponse()
+          return readAnswer(response, onText)
         }),
 
       async countTokens(call) {
@@ -181,7 +182,7 @@ type OpenBlock =
   | { type: 'tool_use'; id: string; name: string; written: string }
   | { type: 'other'; block: object }
 
-async function* readAnswer(response: Response): AsyncGenerator<string, ProviderResponse> {
+async function readAnswer(response: Response, onText: (text: string) => void): Promise<ProviderResponse> {
   const blocks: OpenBlock[] = []
   let model = ''
   let usage: TokenUsage | undefined
@@ -189,7 +190,7 @@ async function* readAnswer(response: Response): AsyncGenerator<string, ProviderR
   let stopped = false
 
   try {
-    for await (const batch of readBatches(response)) {
+    await readBatches(response, (batch) => {
       let shown = ''
       for (const data of batch) {
         const event = parseEvent<Anthropic.RawMessageStreamEvent>(data)
@@ -203,8 +204,8 @@ async function* readAnswer(response: Response): AsyncGenerator<string, ProviderR
           usage = readUsage(event.usage, usage)
         } else if (event.type === 'message_stop') stopped = true
       }
-      if (shown !== '') yield shown
-    }
+      if (shown !== '') onText(shown)
+    })
   } catch (cause) {
     throw new BrokenAnswer('The answer broke off', soFar(usage, blocks), { cause })
   }

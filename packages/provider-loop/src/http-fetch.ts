@@ -10,6 +10,12 @@ export type HttpFetch = {
   close(): void
 }
 
+/** The body of an answer: hands over what arrives, as it arrives; a `take` that throws ends the connection. */
+export type AnswerBody = {
+  read(take: (chunk: Buffer) => void): Promise<void>
+  [Symbol.asyncIterator](): { return(): Promise<void> }
+}
+
 type Place = { host: string; request: typeof http.request; options: http.RequestOptions }
 
 /**
@@ -57,7 +63,7 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
       request.on('close', release)
       request.on('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
       request.on('response', (message) => {
-        const response = toResponse(message, url)
+        const response = toResponse(message, url, () => reason)
         void ownIteration().then(() => resolve(response))
       })
       request.on('error', (error) => {
@@ -94,12 +100,12 @@ function toChunks(body: RequestInit['body'] | Uint8Array[]): Uint8Array[] {
 }
 
 /** The part of a Response that the SDKs read. */
-function toResponse(message: http.IncomingMessage, url: string): Response {
+function toResponse(message: http.IncomingMessage, url: string, givenUp: () => Error | undefined): Response {
   const status = message.statusCode ?? 0
-  const body = bodyOf(message)
+  const body = bodyOf(message, givenUp)
   const text = async () => {
     const chunks: Buffer[] = []
-    for await (const chunk of body) chunks.push(chunk)
+    await body.read((chunk) => chunks.push(chunk))
     return Buffer.concat(chunks).toString('utf8')
   }
   const response = {
@@ -121,42 +127,38 @@ function headerPairs(message: http.IncomingMessage): [string, string][] {
   )
 }
 
-/** What has arrived of a response since it was last asked; leaving early ends the connection. */
-function bodyOf(message: http.IncomingMessage): AsyncIterableIterator<Buffer> {
-  let wake = () => {}
-  let failure: Error | undefined
-  let ended = false
-
-  function finish(error?: Error): void {
-    if (!ended) failure = error
-    ended = true
-    wake()
-  }
-  message.on('readable', () => wake())
-  message.on('end', () => finish())
-  message.on('error', finish)
-  message.on('close', () =>
-    finish(message.complete ? undefined : new Error('The connection ended in the middle of the answer')),
-  )
+function bodyOf(message: http.IncomingMessage, givenUp: () => Error | undefined): AnswerBody {
+  // Heard from the start: what goes wrong before anybody reads must be known to who does.
+  const over = new Promise<void>((resolve, reject) => {
+    message.on('error', reject)
+    message.on('end', () => {
+      // A request that was given up drops what it holds of its answer, and then says that it has ended.
+      const reason = givenUp()
+      if (reason) reject(reason)
+      else resolve()
+    })
+    message.on('close', () => {
+      if (!message.readableEnded) reject(new Error('The connection ended in the middle of the answer'))
+    })
+  })
+  over.catch(() => undefined)
 
   return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async next() {
-      for (;;) {
-        const chunk: Buffer | null = message.read()
-        if (chunk) return { value: chunk, done: false }
-        if (failure) throw failure
-        if (ended) return { value: undefined, done: true }
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    },
-    async return() {
-      if (!message.readableEnded) message.destroy()
-      return { value: undefined, done: true }
+    // The way in which the SDKs leave an answer that they do not want.
+    [Symbol.asyncIterator]: () => ({
+      async return() {
+        message.destroy()
+      },
+    }),
+    read(take) {
+      message.on('data', (chunk: Buffer) => {
+        try {
+          take(chunk)
+        } catch (error) {
+          message.destroy(error as Error)
+        }
+      })
+      return over
     },
   }
 }

@@ -51,13 +51,14 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
           : Buffer.concat([head, Buffer.from(`${JSON.stringify({ role: 'system', content: systemPrompt })},`)])
       },
 
-      callAPI: (call) =>
-        withOwnSignal(call, async function* (signal) {
+      callAPI: (call, onText) =>
+        withOwnSignal(call, async (signal) => {
           const { prepared, messages, model, maxOutputTokens } = call
           const settings = { model, stream: true, stream_options: { include_usage: true }, [limit]: maxOutputTokens }
           const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
-          return yield* readAnswer(await sdk.post('/chat/completions', rawBody(body, signal)).asResponse(), call)
+          const response = await sdk.post('/chat/completions', rawBody(body, signal)).asResponse()
+          return readAnswer(response, call, onText)
         }),
     },
     { ...options, priceProvider: 'openai' },
@@ -102,7 +103,11 @@ function toPart(part: UserPart): object {
 
 type OpenCall = { index: number; id: string; name: string; written: string }
 
-async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<string, ProviderResponse> {
+async function readAnswer(
+  response: Response,
+  call: ApiCall,
+  onText: (text: string) => void,
+): Promise<ProviderResponse> {
   const calls: OpenCall[] = []
   let text = ''
   let model = call.model
@@ -114,7 +119,7 @@ async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<st
   const spent = () => usage ?? (begun ? estimateUsage(call, lengthOf(text, calls)) : undefined)
 
   try {
-    for await (const batch of readBatches(response)) {
+    await readBatches(response, (batch) => {
       const before = text.length
       for (const data of batch) {
         const chunk = parseEvent<Chunk>(data)
@@ -129,8 +134,8 @@ async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<st
         for (const piece of tool_calls ?? []) addPiece(calls, piece, chunk.id)
         finish = choice.finish_reason ?? finish
       }
-      if (text.length > before) yield text.slice(before)
-    }
+      if (text.length > before) onText(text.slice(before))
+    })
   } catch (cause) {
     throw new BrokenAnswer('The answer broke off', spent(), { cause })
   }

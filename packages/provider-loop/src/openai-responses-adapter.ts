@@ -63,8 +63,8 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
         )
       },
 
-      callAPI: (call) =>
-        withOwnSignal(call, async function* (signal) {
+      callAPI: (call, onText) =>
+        withOwnSignal(call, async (signal) => {
           const { prepared, messages, model, maxOutputTokens, sessionId } = call
           const settings = {
             model,
@@ -76,7 +76,8 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
           }
           const body = [prepared, messages.closed, closeBody(messages.open, settings)]
           const sdk = await client.get()
-          return yield* readAnswer(await sdk.post('/responses', rawBody(body, signal)).asResponse(), call)
+          const response = await sdk.post('/responses', rawBody(body, signal)).asResponse()
+          return readAnswer(response, call, onText)
         }),
     },
     { ...options, priceProvider: 'openai' },
@@ -151,7 +152,11 @@ function toPart(part: UserPart): object {
   return { type: 'input_image', detail: 'auto', image_url: `data:${part.mediaType};base64,${part.data}` }
 }
 
-async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<string, ProviderResponse> {
+async function readAnswer(
+  response: Response,
+  call: ApiCall,
+  onText: (text: string) => void,
+): Promise<ProviderResponse> {
   const items: Item[] = []
   let final: Answer | undefined
   let received: number | undefined
@@ -162,7 +167,7 @@ async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<st
   }
 
   try {
-    for await (const batch of readBatches(response)) {
+    await readBatches(response, (batch) => {
       let shown = ''
       for (const data of batch) {
         const event = parseEvent<StreamEvent>(data)
@@ -174,8 +179,8 @@ async function* readAnswer(response: Response, call: ApiCall): AsyncGenerator<st
         else if (event.type === 'response.failed') fail(event.response.error)
         else if (event.type === 'error') fail(event)
       }
-      if (shown !== '') yield shown
-    }
+      if (shown !== '') onText(shown)
+    })
   } catch (cause) {
     throw new BrokenAnswer('The answer broke off', spent(), { cause })
   }

@@ -69,8 +69,8 @@ export type ProviderAdapter = EventConverterCallbacks & {
   convertEventsToMessages(events: Iterable<DurableEvent>): string[]
   /** System prompt and tools as the start of a request body: serialised once, sent with every call. */
   prepareTools(tools: ToolSpec[], systemPrompt: string): Uint8Array
-  /** Streams the text as it comes and returns the whole answer; throws when it did not end as it should. */
-  callAPI(call: ApiCall): AsyncGenerator<string, ProviderResponse>
+  /** The whole answer, its text also as it comes; throws when it did not end as it should. */
+  callAPI(call: ApiCall, onText: (text: string) => void): Promise<ProviderResponse>
   getResponseText(response: ProviderResponse): string
   getToolUses(response: ProviderResponse): ToolUse[]
   getTokenUsage(response: ProviderResponse): TokenUsage

@@ -2,7 +2,8 @@ import type { Event } from '@matrix/protocol'
 import { compactWhenFull } from './compaction.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
-import { type AgentRequest, type AgentResult, interrupt, type Run } from './run.ts'
+import { type AgentRequest, type AgentResult, interrupt, openRun, type Run } from './run.ts'
+import { withSpeech } from './speech.ts'
 import { startRun } from './start.ts'
 import { callTools } from './tool-calls.ts'
 import { takeTurn } from './turn.ts'
@@ -13,13 +14,19 @@ import { takeMessages, waitForMessages } from './waiting.ts'
  * fact when the next one is asked for: whoever stores events stores them first, so that a call is on disk before
  * its tool runs.
  */
-export async function* runProviderLoop(
+export function runProviderLoop(
   adapter: ProviderAdapter,
   request: AgentRequest,
   sessionId: string,
   queue: MessageQueue,
 ): AsyncGenerator<Event, AgentResult> {
-  const run = yield* startRun(adapter, request, sessionId, queue)
+  return withSpeech(request.signal, (signal, say) =>
+    takeSteps(openRun(adapter, { ...request, signal }, { sessionId, queue, say }), request),
+  )
+}
+
+async function* takeSteps(run: Run, request: AgentRequest): AsyncGenerator<Event, AgentResult> {
+  yield* startRun(run, request)
 
   while (!hasEnded(run)) {
     yield* compactWhenFull(run)

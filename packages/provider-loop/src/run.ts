@@ -42,6 +42,8 @@ export type AgentRequest = {
 export type Run = {
   taskId: string
   sessionId: string
+  /** Tells a signal at once; facts are yielded, one after another. */
+  say: (event: Event) => void
   signal: AbortSignal
   ports: Ports
   queue: MessageQueue
@@ -73,7 +75,6 @@ export type Run = {
   turns: number
   tokens: number
   startedAt: number
-  lastStamp: { at: number; ts: string }
 }
 
 type WithoutStamp<E> = E extends Event ? Omit<E, 'taskId' | 'ts'> : never
@@ -82,12 +83,17 @@ export type UnstampedDurable = WithoutStamp<DurableEvent>
 
 const defaultMaxOutputTokens = 16_000
 
-export function openRun(adapter: ProviderAdapter, request: AgentRequest, sessionId: string, queue: MessageQueue): Run {
+export function openRun(
+  adapter: ProviderAdapter,
+  request: AgentRequest,
+  { sessionId, queue, say }: Pick<Run, 'sessionId' | 'queue' | 'say'>,
+): Run {
   const route = { adapter, model: request.model }
   const ports = request.ports ?? systemPorts
   return {
     taskId: request.taskId,
     sessionId,
+    say,
     signal: request.signal,
     ports,
     queue,
@@ -113,7 +119,6 @@ export function openRun(adapter: ProviderAdapter, request: AgentRequest, session
     turns: 0,
     tokens: 0,
     startedAt: ports.now(),
-    lastStamp: { at: Number.NaN, ts: '' },
   }
 }
 
@@ -121,12 +126,14 @@ export function stamp<E extends UnstampedEvent>(run: Run, event: E): E & { taskI
   return { ...event, taskId: run.taskId, ts: timestamp(run) }
 }
 
-/** Many events share a millisecond. */
-function timestamp(run: Run): string {
-  const now = run.ports.now()
-  if (now !== run.lastStamp.at) run.lastStamp = { at: now, ts: new Date(now).toISOString() }
-  return run.lastStamp.ts
+/** Thousands of events share a second, whoever they are of: only their milliseconds are new. */
+export function timestamp({ ports }: Pick<Run, 'ports'>): string {
+  const now = Math.floor(ports.now())
+  const ms = now % 1000
+  if (now - ms !== second.at) second = { at: now - ms, text: new Date(now - ms).toISOString().slice(0, -'000Z'.length) }
+  return `${second.text}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
 }
+let second = { at: Number.NaN, text: '' }
 
 /** Makes an event part of the conversation. It is a fact once the caller has taken it and asks for the next. */
 export function record<E extends UnstampedDurable>(run: Run, event: E): E & DurableEvent {

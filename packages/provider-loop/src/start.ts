@@ -1,27 +1,19 @@
 import { type DurableEvent, type Event, loopTools, type ToolSpec } from '@matrix/protocol'
 import { interruptedText } from './conversation.ts'
-import type { MessageQueue } from './message-queue.ts'
-import type { ProviderAdapter } from './provider-adapter.ts'
-import { type AgentRequest, applyEvent, openRun, type Route, type Run, record, takeRoute } from './run.ts'
+import { type AgentRequest, applyEvent, type Route, type Run, record, takeRoute } from './run.ts'
 import { readDone } from './tools.ts'
 import { takeMessages } from './waiting.ts'
 
 type SessionConfig = Extract<DurableEvent, { type: 'session_config' }>
 
 /** Brings the conversation back to where the session left it, or begins one. */
-export async function* startRun(
-  adapter: ProviderAdapter,
-  request: AgentRequest,
-  sessionId: string,
-  queue: MessageQueue,
-): AsyncGenerator<Event, Run> {
-  const run = openRun(adapter, request, sessionId, queue)
+export async function* startRun(run: Run, request: AgentRequest): AsyncGenerator<Event> {
   const events = [...(request.events ?? [])]
   const frozen = events.findLast((event): event is SessionConfig => event.type === 'session_config')
   const route = findRoute(run.routes, frozen)
   const settings = frozen ?? { systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) }
 
-  await takeRoute(run, route ?? { adapter, model: request.model }, settings)
+  await takeRoute(run, route ?? run.route, settings)
   for (const event of events) applyEvent(run, event)
   if (!frozen || !route) yield record(run, configOf(run.route, settings))
 
@@ -29,10 +21,9 @@ export async function* startRun(
   yield* closeOrphans(run)
   run.compact = run.conversation.unfinishedCompaction()
   // Killed between its last word and its end, an agent to whom nobody has said anything since is simply ended.
-  if (queue.size === 0) run.exit = findEnd(events)
+  if (run.queue.size === 0) run.exit = findEnd(events)
   // What is said to an agent that is being summed up is heard after its summary, which would not hold it.
   if (!run.compact && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
-  return run
 }
 
 /** How a session ended, if the last thing in it is a `done` that was heard, and nobody has said or noted anything since. */

@@ -4,7 +4,7 @@ import { totalTokens } from './conversation.ts'
 import { type Failure, readFailure, retryDelayMs } from './failure.ts'
 import { affordableOutput, highestPrice } from './pricing.ts'
 import type { ApiCall, ProviderResponse } from './provider-adapter.ts'
-import { interrupt, type Run, record, stamp, takeRoute } from './run.ts'
+import { interrupt, type Run, record, stamp, takeRoute, timestamp } from './run.ts'
 import { configOf } from './start.ts'
 import { heedBreaker } from './waiting.ts'
 
@@ -79,7 +79,9 @@ async function* askModel(
 ): AsyncGenerator<Event, ProviderResponse | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return yield* streamAnswer(run, maxOutputTokens, quiet)
+      return await run.route.adapter.callAPI(apiCall(run, maxOutputTokens), (text) => {
+        if (!quiet) run.say({ type: 'text_delta', taskId: run.taskId, ts: timestamp(run), text })
+      })
     } catch (error) {
       const failure = readFailure(error)
       yield* recordLoss(run, failure)
@@ -97,25 +99,6 @@ async function* askModel(
 
 function stopped(run: Run): undefined {
   interrupt(run, 'The agent was stopped.')
-}
-
-async function* streamAnswer(
-  run: Run,
-  maxOutputTokens: number,
-  quiet: boolean,
-): AsyncGenerator<Event, ProviderResponse> {
-  const stream = run.route.adapter.callAPI(apiCall(run, maxOutputTokens))
-  try {
-    let step = await stream.next()
-    while (!step.done) {
-      if (!quiet) yield stamp(run, { type: 'text_delta', text: step.value })
-      step = await stream.next()
-    }
-    return step.value
-  } finally {
-    // Only matters when whoever takes the events stopped in the middle: the request must not go on alone.
-    await stream.return(undefined as never)
-  }
 }
 
 export function apiCall(run: Run, maxOutputTokens: number): ApiCall {

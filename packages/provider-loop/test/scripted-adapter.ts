@@ -21,16 +21,16 @@ export function createScriptedAdapter(
     forget() {
       before = undefined
     },
-    async *callAPI({ prepared, messages, model }) {
+    async callAPI({ prepared, messages, model }, onText) {
       const text = `${decode(prepared)}${decode(messages.closed)}${messages.open}],"model":"m","max_tokens":1}`
       before = checkRequest(dialect, JSON.parse(text), before)
       requests.push(text)
       const scripted = answer(text)
       if (scripted === 'broken') {
-        yield 'half an ans'
+        onText('half an ans')
         throw new BrokenAnswer('cut', undefined)
       }
-      if (scripted.text !== '') yield scripted.text
+      if (scripted.text !== '') onText(scripted.text)
       return {
         ...scripted,
         model,

@@ -27,7 +27,7 @@ export function simulateProvider(
   return {
     ...base,
     supportsTokenCounting: false,
-    async *callAPI({ sessionId, signal, model: name, messages: { closed, open } }) {
+    async callAPI({ sessionId, signal, model: name, messages: { closed, open } }, onText) {
       const text = `${Buffer.from(closed)}${open}`
       onRequest({ sessionId, text })
       const messages: ModelMessage[] = JSON.parse(`[${text}]`)
@@ -39,7 +39,7 @@ export function simulateProvider(
         name: call.name,
         input: call.input ?? {},
       }))
-      yield answer.text ?? ''
+      onText(answer.text ?? '')
       return {
         text: answer.text ?? '',
         calls,

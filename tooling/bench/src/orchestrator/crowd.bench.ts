@@ -22,7 +22,7 @@ const agents = Number(process.env.MATRIX_BENCH_AGENTS ?? 200)
 const clients = agents
 /** Most people watch one agent; so many of them watch all. */
 const watchAll = Math.ceil(clients / 20)
-const settleMs = 5000
+const settleMs = Number(process.env.MATRIX_BENCH_SETTLE_MS ?? 5000)
 const watchedMs = Number(process.env.MATRIX_BENCH_WATCHED_MS ?? 15_000)
 
 /** Many agents that all speak and act at once, before many eyes. */
