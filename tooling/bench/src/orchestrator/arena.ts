@@ -133,7 +133,7 @@ export async function tellAll(daemon: Daemon, { projectId, taskIds }: Crowd, tex
 
 type TaskState = { id: string; activity: string; problem: { message: string } | null }
 
-async function untilAll(daemon: Daemon, { projectId, taskIds }: Crowd, activity: string): Promise<void> {
+export async function untilAll(daemon: Daemon, { projectId, taskIds }: Crowd, activity: string): Promise<void> {
   for (const end = Date.now() + 600_000; Date.now() < end; await sleep(500)) {
     await approveAll(daemon, projectId)
     const tasks = await daemon.ask<TaskState[]>('GET', `/api/projects/${projectId}/tasks`)

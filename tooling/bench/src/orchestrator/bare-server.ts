@@ -20,6 +20,7 @@ const server = createServer((request, response) => {
   const listeners = taskId === null ? everything : (byTask.get(taskId) ?? new Set())
   if (taskId !== null) byTask.set(taskId, listeners)
   listeners.add(response)
+  response.on('close', () => listeners.delete(response))
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(': \n\n')
 })
