@@ -27,6 +27,7 @@ export async function createTask(
 ): Promise<TaskNode> {
   const known = input.id === undefined ? undefined : ctx.tree.find(input.id)
   if (known) return known
+  if (input.agent !== undefined) await ctx.tools.checkAgent?.(input.agent)
   const { maxDepth } = await ctx.settings()
   const task = await createInTree(ctx.tree, parentId, input, { editedBy, maxDepth })
   return changed(ctx, task)

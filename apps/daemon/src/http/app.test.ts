@@ -69,6 +69,20 @@ test('what is wrong in a request is named', async () => {
   ])
 })
 
+test('a type of event that does not exist is named, with those that do', async () => {
+  const { status, json } = await withToken('/api/search?q=a&types=tool_call,nope')
+
+  expect([status, json()]).toEqual([
+    400,
+    expect.objectContaining({
+      field: 'query.types',
+      message: expect.stringMatching(
+        /^query\.types: there are no events of type nope; there are .*assistant_text.*tool_call/,
+      ),
+    }),
+  ])
+})
+
 test('a bad id is told what it should be the id of', async () => {
   const message = async (path: string) => (await withToken(path)).json().message
 

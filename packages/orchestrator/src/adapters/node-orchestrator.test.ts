@@ -56,6 +56,22 @@ test('tasks at the greatest depth are not told to split, closed ones are archive
   await close()
 })
 
+test('a task for an agent that does not exist is refused when it is made, not when it starts', async () => {
+  const { orchestrator, projectId, rootId, close } = await openTestOrchestrator()
+  const params = { projectId }
+  const task = await orchestrator.createTask({ params, query: {}, body: { title: 'Known', agent: 'default' } })
+
+  await expect(
+    orchestrator.createTask({ params, query: {}, body: { title: 'Unknown', agent: 'nope' } }),
+  ).rejects.toMatchObject({ code: 'AGENT_UNKNOWN', message: 'There is no manifest "nope".' })
+  const tasks = await orchestrator.listTasks({ params, query: {}, body: undefined })
+  expect(tasks.map(({ id, agent }) => [id, agent])).toEqual([
+    [rootId, undefined],
+    [task.id, 'default'],
+  ])
+  await close()
+})
+
 test('an agent whose model says nothing for ten minutes waits for a person until it speaks', async () => {
   const real = nodeWorld()
   const long = new Set<() => void>()

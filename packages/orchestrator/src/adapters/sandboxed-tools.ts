@@ -121,6 +121,11 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     async adopt(worktree) {
       if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
     },
+    async checkAgent(name) {
+      await options.loadManifest(name).catch((error) => {
+        if (!(error instanceof MatrixError && error.code === 'AGENT_UNAPPROVED')) throw error
+      })
+    },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
     },

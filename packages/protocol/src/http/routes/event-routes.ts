@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DurableEvent } from '../../event.ts'
 import { TaskId } from '../../task.ts'
 import { EventPage } from '../feed.ts'
 import { ProjectId } from '../project.ts'
@@ -27,6 +28,16 @@ const SearchHit = z.object({
   snippet: z.object({ text: z.string(), marks: z.array(z.tuple([z.number(), z.number()])) }),
 })
 
+const eventTypes: readonly string[] = DurableEvent.options.map((option) => option.shape.type.value).sort()
+
+/** Looking for a type that does not exist would find nothing, and nobody would know why. */
+function areEventTypes({ value, issues }: z.core.ParsePayload<string>): void {
+  const unknown = value.split(',').filter((type) => !eventTypes.includes(type))
+  if (unknown.length === 0) return
+  const message = `there are no events of type ${unknown.join(' or ')}; there are ${eventTypes.join(', ')}`
+  issues.push({ code: 'custom', message, input: value })
+}
+
 export const eventRoutes = {
   readEvents: route('GET /api/projects/:projectId/tasks/:taskId/events', 'events', 'A page of a conversation', {
     params: ofTask,
@@ -38,7 +49,8 @@ export const eventRoutes = {
       q: z.string().min(1).max(1000),
       projectId: ProjectId.optional(),
       taskId: TaskId.optional(),
-      types: z.string().optional(),
+      /** Types of events, separated by commas. */
+      types: z.string().check(areEventTypes).optional(),
       since: z.iso.datetime().optional(),
       until: z.iso.datetime().optional(),
       limit: limit.default(20),
