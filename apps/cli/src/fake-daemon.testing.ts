@@ -29,15 +29,24 @@ export type FakeDaemon = {
   env: { MXD_DATA_DIR: string }
   /** What was asked, each held against the contract. */
   asked: { operation: Operation; body: unknown; params: unknown; query: unknown }[]
+  /** How many listen to its frames. */
+  listeners(): number
+  leave(): void
+  comeBack(): void
 }
 
 /** A daemon that answers what the test says. Whatever the command or the test gets wrong about the contract is refused. */
 export async function fakeDaemon(answers: Answers, frames: readonly Frame[] = []): Promise<FakeDaemon> {
   const dataDirectory = realpathSync(mkdtempSync(join(tmpdir(), 'matrix-daemon-')))
   const asked: FakeDaemon['asked'] = []
+  const listeners = new Set<ServerResponse>()
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://daemon')
-    if (url.pathname === feedPath) return sendFrames(response, frames)
+    if (url.pathname === feedPath) {
+      listeners.add(response)
+      response.on('close', () => listeners.delete(response))
+      return sendFrames(response, frames)
+    }
     answer(request, url, answers, asked).then(
       (value) => response.end(JSON.stringify(value)),
       (error) => {
@@ -65,7 +74,16 @@ export async function fakeDaemon(answers: Answers, frames: readonly Frame[] = []
     tokenFile,
   }
   writeFileSync(join(dataDirectory, daemonFileName), JSON.stringify(file))
-  return { env: { MXD_DATA_DIR: dataDirectory }, asked }
+  return {
+    env: { MXD_DATA_DIR: dataDirectory },
+    asked,
+    listeners: () => listeners.size,
+    leave() {
+      server.close()
+      server.closeAllConnections()
+    },
+    comeBack: () => void server.listen(port, '127.0.0.1'),
+  }
 }
 
 async function answer(request: IncomingMessage, url: URL, answers: Answers, asked: FakeDaemon['asked']) {
@@ -95,6 +113,7 @@ function matchRoute(method: string, path: string) {
 
 function sendFrames(response: ServerResponse, frames: readonly Frame[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.flushHeaders()
   for (const [index, frame] of frames.entries())
     response.write(`id: e.${index + 1}\ndata: ${JSON.stringify(Frame.parse(frame))}\n\n`)
 }

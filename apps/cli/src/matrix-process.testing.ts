@@ -21,13 +21,11 @@ export function matrix(
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
   })
   const ended: Ended = { code: null, stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    ended.stdout += text
-    if (untilOutput?.test(ended.stdout)) child.kill('SIGINT')
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    ended.stderr += text
-  })
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text) => {
+      ended[name] += text
+      if (untilOutput?.test(ended[name])) child.kill('SIGINT')
+    })
   child.stdin.on('error', () => undefined).end(input)
   return new Promise((resolve, reject) => child.on('error', reject).on('close', (code) => resolve({ ...ended, code })))
 }

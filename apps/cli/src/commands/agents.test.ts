@@ -1,5 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame, ToolsView } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
 import { fakeDaemon, projectView, rootId, taskView } from '../fake-daemon.testing.ts'
@@ -185,6 +186,19 @@ test('what happens in a project is shown with the task it happens in', async () 
 
   expect(stdout).toContain('Write the parser   │   Done <U+001B>[2J\n')
   expect(stdout).toContain('Write the parser   │ · working → passed\n')
+})
+
+test('who watches is told that the daemon went away, and that it is back', async () => {
+  const daemon = await fakeDaemon(here)
+  const watching = matrix(['watch'], { env: daemon.env, untilOutput: /is back/ })
+  await expect.poll(daemon.listeners).toBe(1)
+  daemon.leave()
+  await sleep(2500)
+  daemon.comeBack()
+
+  expect((await watching).stderr).toBe(
+    'The daemon does not answer. Waiting for it to come back.\nThe daemon is back.\n',
+  )
 })
 
 test('an approval binds to the arguments that were looked at', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printableLine } from '@matrix/protocol'
 import type { ProjectView, TaskView } from '@matrix/protocol/http'
+import { awayText, noteConnection, printConnection } from '../connection-notes.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { openLiveScreen } from '../live-screen.ts'
@@ -30,22 +31,26 @@ async function watchTree({ client, project }: Place, options: TreeOptions): Prom
   const signal = interruptSignal()
   const state = openTreeState(client, project)
   const show = process.stdout.isTTY && !options.json ? drawChanges(state, options, signal) : listChanges(state, options)
-  for await (const frame of client.events({ projectId: project.id, signal })) {
+  const onConnection = noteConnection(show.away)
+  for await (const frame of client.events({ projectId: project.id, signal, onConnection })) {
     if (await state.accept(frame)) show.changed()
   }
   show.close()
   return exitCode.interrupted
 }
 
-type Shown = { changed(): void; close(): void }
+type Shown = { changed(): void; away(isAway: boolean): void; close(): void }
 
 const FRAME_MS = 80
 
 /** Many changes at once are one redraw; ages go on without any. */
 function drawChanges(state: TreeState, options: TreeOptions, signal: AbortSignal): Shown {
   const screen = openLiveScreen(process.stdout)
+  let isAway = false
   const redraw = () => {
-    if (state.isKnown()) screen.draw(draw(state.project(), state.tasks(), options))
+    if (!state.isKnown()) return
+    const lines = draw(state.project(), state.tasks(), options)
+    screen.draw(isAway ? [...lines, '', awayText] : lines)
   }
   const clock = setInterval(redraw, 1000)
   let isDue = false
@@ -60,6 +65,10 @@ function drawChanges(state: TreeState, options: TreeOptions, signal: AbortSignal
         },
         () => undefined,
       )
+    },
+    away(now) {
+      isAway = now
+      redraw()
     },
     close() {
       clearInterval(clock)
@@ -88,6 +97,7 @@ function listChanges(state: TreeState, { json }: TreeOptions): Shown {
         before.set(task.id, now)
       }
     },
+    away: printConnection,
     close: () => undefined,
   }
 }

@@ -1,4 +1,5 @@
 import type { TaskView } from '@matrix/protocol/http'
+import { noteConnection } from '../connection-notes.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { interruptSignal } from '../interrupt.ts'
 import { assertUsable, openProject, openTask, type Place, type PlaceOptions, type TaskPlace } from '../place.ts'
@@ -30,7 +31,7 @@ export async function followTask(
   const titles = byId(tasks)
   const transcript = openTranscript({ verbose, isMany: false, titleOf: (id) => titles.get(id)?.title })
   const filter = { projectId: project.id, taskId: task.id, after, signal: interruptSignal() }
-  for await (const frame of client.events(filter)) {
+  for await (const frame of client.events({ ...filter, onConnection: noteConnection() })) {
     if (json) printJsonLine(frame)
     else if (frame.kind === 'event' && frame.taskId === task.id) transcript.event(frame.taskId, frame.event)
     else if (frame.kind === 'live' && frame.taskId === task.id) transcript.live(frame.taskId, frame.event)
@@ -43,7 +44,8 @@ export async function followTask(
 async function followProject(place: Place, { verbose, json }: Following): Promise<ExitCode> {
   const titles = byId(await place.client.listTasks({ projectId: place.project.id }))
   const transcript = openTranscript({ verbose, isMany: true, titleOf: (id) => titles.get(id)?.title })
-  for await (const frame of place.client.events({ projectId: place.project.id, signal: interruptSignal() })) {
+  const filter = { projectId: place.project.id, signal: interruptSignal() }
+  for await (const frame of place.client.events({ ...filter, onConnection: noteConnection() })) {
     if (json) printJsonLine(frame)
     else if (frame.kind === 'event') transcript.event(frame.taskId, frame.event)
     else if (frame.kind === 'task') {
