@@ -31,6 +31,8 @@ export type ToolCallContext = { callId: string; signal: AbortSignal; onProgress?
 export type AgentTools = {
   specs(): Promise<ToolSpec[]>
   call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult>
+  /** The address of a tool, as its manifest pins it. */
+  uriOf(name: string): string
   /** Whether a call takes a core for itself, such as a test run. */
   isHeavy(name: string): boolean
   view(): Promise<ToolsView>

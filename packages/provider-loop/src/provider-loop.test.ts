@@ -87,6 +87,17 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(spokenTo.result).toMatchObject({ exitReason: 'interrupted', turns: 1 })
   })
 
+  test('a call says which tool it is of, where tools have an address', async () => {
+    const uri = 'matrix://tool/mcp/notes/echo@1.0.0'
+    const { durable } = await tell({ dialect, says: ['Go'], tools: [{ ...echo, uri }], turns: [echoes('one'), done] })
+    const calls = durable.flatMap((event) => (event.type === 'tool_call' ? [[event.name, event.uri]] : []))
+
+    expect(calls).toEqual([
+      [echo.name, uri],
+      [loopTools.done, undefined],
+    ])
+  })
+
   test('a message that arrives while tools run is heard before the next turn', async () => {
     const queue = createMessageQueue()
     const interrupting: ToolDefinition = {

@@ -10,6 +10,8 @@ export type ToolExecResult = { content: ToolContent[]; isError: boolean; control
 
 /** A tool that the model is told of, and what runs when it is called. */
 export type ToolDefinition = ToolSpec & {
+  /** Where the tool comes from, kept with every call of it. The model is not told. */
+  uri?: string
   handler(
     input: Record<string, unknown>,
     extra: { toolCallId: string; signal: AbortSignal },

@@ -4,8 +4,9 @@ import { totalTokens } from './conversation.ts'
 import { type Failure, readFailure, retryDelayMs } from './failure.ts'
 import { affordableOutput, highestPrice } from './pricing.ts'
 import type { ApiCall, ProviderResponse } from './provider-adapter.ts'
-import { interrupt, type Run, record, stamp, takeRoute, timestamp } from './run.ts'
+import { interrupt, type Run, record, stamp, takeRoute, timestamp, type UnstampedDurable } from './run.ts'
 import { configOf } from './start.ts'
+import { currentToolName } from './tool-name-aliases.ts'
 import { heedBreaker } from './waiting.ts'
 
 /**
@@ -171,7 +172,7 @@ function* recordAnswer(run: Run, answer: ProviderResponse): Generator<Event> {
   run.turns += 1
   run.tokens += totalTokens(usage)
 
-  for (const event of adapter.buildResponseEvents(answer)) yield record(run, event)
+  for (const event of adapter.buildResponseEvents(answer)) yield record(run, withUri(run, event))
   yield record(run, { type: 'turn_completed', model: answer.model, stopReason, usage, costUsd })
   yield stamp(run, {
     type: 'usage',
@@ -185,6 +186,12 @@ function* recordAnswer(run: Run, answer: ProviderResponse): Generator<Event> {
   if (stopReason === 'context_exceeded')
     yield fail(run, 'CONTEXT_EXCEEDED', `${answer.model} ran out of context in the middle of its answer.`)
   if (stopReason === 'max_tokens' && answer.calls.length === 0) yield* goOn(run)
+}
+
+function withUri({ handlers }: Run, event: UnstampedDurable): UnstampedDurable {
+  if (event.type !== 'tool_call') return event
+  const uri = handlers.get(currentToolName(event.name))?.uri
+  return uri === undefined ? event : { ...event, uri }
 }
 
 function* goOn(run: Run): Generator<Event> {

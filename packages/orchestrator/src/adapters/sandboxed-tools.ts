@@ -230,6 +230,7 @@ function openAgentTools(
   return {
     specs: () => tools.specs(),
     call,
+    uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),
     isHeavy: (name) => tools.registry.resolve(name).tool.side_effect_class === 'shell',
     park: () => tools.park(),
     async close() {

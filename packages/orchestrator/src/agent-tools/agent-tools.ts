@@ -49,6 +49,7 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
   const specs = await tools.specs()
   return specs.map((spec) => ({
     ...spec,
+    uri: tools.uriOf(spec.name),
     async handler(input, { toolCallId, signal }) {
       const leave = tools.isHeavy(spec.name) ? await ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => {
