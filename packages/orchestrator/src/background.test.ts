@@ -86,6 +86,33 @@ test.each([
   expect(office.machine.modelCalls() - calls).toBe(wakes)
 })
 
+test('a session damaged before its summary blocks its own task, and who lost a command elsewhere is told all the same', async () => {
+  const script: Script = (said) => {
+    if (said.last.includes('<summary>')) return { text: summary }
+    return said.last.includes('Wait') ? { calls: [{ name: loopTools.yield }] } : starts(said)
+  }
+  const office = await openOffice({ shop: script, Part: script })
+  const { projectId, rootId } = office
+  const partId = await office.create('Part')
+  for (const taskId of [rootId, partId]) {
+    await office.say('Go', { taskId })
+    await office.settle()
+    await office.orchestrator().compactAgent({ params: { projectId, taskId }, query: {}, body: undefined })
+    await office.settle()
+    await office.say('Wait', { taskId })
+    await office.settle()
+  }
+  office.machine.damage(rootId, (text) => text.replace('npm test', 'npm tesT'))
+  await office.restart()
+  await office.settle()
+
+  expect(await office.task(rootId)).toMatchObject({ activity: 'blocked', problem: { code: 'SESSION_CORRUPT' } })
+  const told = (await office.events(partId)).filter(
+    (event) => event.type === 'message' && event.message.source === 'background_complete',
+  )
+  expect(told).toHaveLength(1)
+})
+
 test('an end that cannot be written down is put before a person, and told to the agent when it starts again', async () => {
   const office = await openOffice({ shop: starts })
   await office.say('Go')

@@ -1,6 +1,6 @@
 import { builtinTools, type DurableEvent, queueMessage, type TaskNode, type ToolContent } from '@matrix/protocol'
 import { deliverMessage } from './delivery.ts'
-import { problemOf, showProblem } from './halt.ts'
+import { haltTask, problemOf, showProblem } from './halt.ts'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
@@ -73,14 +73,20 @@ export async function reportRecentlyLost(
 
 /** Looks through what was said before a session was summed up, for which nobody has to wait, and wakes who waits in vain. */
 export async function reportLongLost(ctx: ProjectContext, taskIds: readonly string[]): Promise<void> {
-  for (const taskId of taskIds) {
-    if (ctx.isClosing || ctx.searchedForLost.has(taskId)) continue
-    const told = ctx.facts.of(taskId).pending.size
-    await reportLostProcesses(ctx, taskId)
-    const isAsking = ctx.attention.kindsOf(taskId).includes('question')
-    if (ctx.facts.of(taskId).pending.size > told && !isAsking && isAtWork(ctx.tree.get(taskId), ctx))
-      launchAgent(ctx, taskId)
-  }
+  for (const taskId of taskIds)
+    if (!ctx.isClosing && !ctx.searchedForLost.has(taskId))
+      await wakeForLost(ctx, taskId).catch((error) => {
+        // A session that cannot be read is for a person, and no reason to look through no other.
+        if (!ctx.isClosing) haltTask(ctx, taskId, problemOf(error))
+      })
+}
+
+async function wakeForLost(ctx: ProjectContext, taskId: string): Promise<void> {
+  const told = ctx.facts.of(taskId).pending.size
+  await reportLostProcesses(ctx, taskId)
+  const isAsking = ctx.attention.kindsOf(taskId).includes('question')
+  if (ctx.facts.of(taskId).pending.size > told && !isAsking && isAtWork(ctx.tree.get(taskId), ctx))
+    launchAgent(ctx, taskId)
 }
 
 async function reportLost(ctx: ProjectContext, taskId: string, commands: readonly StartedCommand[]): Promise<void> {

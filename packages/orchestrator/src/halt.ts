@@ -29,6 +29,14 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
   await noticeProblem(ctx, taskId, problem, ts)
 }
 
+/** Keeps a task from going on, and says why; its session, which may be what is wrong, is left alone. */
+export function haltTask(ctx: ProjectContext, taskId: string, problem: Problem): void {
+  const task = ctx.tree.find(taskId)
+  if (!task) return
+  ctx.halted.set(taskId, { kind: 'blocked', problem })
+  showProblem(ctx, task, problem, isoNow(ctx.world))
+}
+
 /** Messages of one clause have no full stop; with something behind them they need one. */
 function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`

@@ -4,7 +4,7 @@ import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLongLost, reportRecentlyLost } from './background.ts'
 import { settleCompletion } from './completion.ts'
-import { budgetProblem, noticeProblem, problemOf, showProblem } from './halt.ts'
+import { budgetProblem, haltTask, noticeProblem, problemOf } from './halt.ts'
 import { isStopped, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
@@ -12,7 +12,6 @@ import { reviewTask } from './review-attention.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { deliverNotices, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
-import { isoNow } from './world.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
 
@@ -31,8 +30,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
     const verdict = await judge(ctx, task).catch((error) => {
       const problem = problemOf(error)
       resumed.problems.push(`${task.title}: ${problem.message}`)
-      ctx.halted.set(task.id, { kind: 'blocked', problem })
-      showProblem(ctx, task, problem, isoNow(ctx.world))
+      haltTask(ctx, task.id, problem)
       return 'ended' as const
     })
     resumed[verdict] += 1
@@ -42,7 +40,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
   for (const taskId of launched) launchAgent(ctx, taskId)
-  void reportLongLost(ctx, waiting).catch(() => undefined)
+  void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
 }
