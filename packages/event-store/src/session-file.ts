@@ -99,7 +99,8 @@ export function openSessionFile(options: SessionFileOptions): SessionFile {
   // What a killed process wrote may be in memory only. Whoever acts on it must not lose it to a power cut afterwards.
   async function makeDurable(file: OpenFile): Promise<void> {
     try {
-      await Promise.all([file.sync(), fileSystem.syncDirectory(directory)])
+      await file.sync()
+      await fileSystem.syncDirectory(directory)
     } catch (error) {
       const failure = storageError(`The disk failed under ${path}`, error)
       options.onFatal(failure)
