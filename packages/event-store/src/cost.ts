@@ -1,17 +1,10 @@
-import type { DurableEvent } from '@matrix/protocol'
+import type { DurableEvent, TokenUsage } from '@matrix/protocol'
 import type { Database } from './sqlite.ts'
 
 export type CostKey = 'task' | 'day' | 'model' | 'session'
 
 /** What was spent, summed over everything that is not named in `by`. */
-export type Cost = { [key in CostKey]?: string } & {
-  usd: number
-  turns: number
-  inputTokens: number
-  outputTokens: number
-  cacheReadTokens: number
-  cacheWriteTokens: number
-}
+export type Cost = { [key in CostKey]?: string } & TokenUsage & { usd: number; turns: number }
 
 export type CostFilter = { sessionId?: string; taskId?: string; model?: string; since?: string; until?: string }
 

@@ -1,11 +1,6 @@
-type Amounts = {
-  usd: number
-  turns: number
-  inputTokens: number
-  outputTokens: number
-  cacheReadTokens: number
-  cacheWriteTokens: number
-}
+import type { TokenUsage } from '../event.ts'
+
+type Amounts = TokenUsage & { usd: number; turns: number }
 
 /** What two rows come to together; what else the first one says stays. */
 export function addCosts<Row extends Amounts>(one: Row, other: Amounts): Row {

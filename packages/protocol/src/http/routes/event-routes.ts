@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DurableEvent } from '../../event.ts'
+import { DurableEvent, TokenUsage } from '../../event.ts'
 import { TaskId } from '../../task.ts'
 import { EventPage } from '../feed.ts'
 import { ProjectId } from '../project.ts'
@@ -13,10 +13,7 @@ const Cost = z.object({
   session: z.string().optional(),
   usd: z.number(),
   turns: z.number(),
-  inputTokens: z.number(),
-  outputTokens: z.number(),
-  cacheReadTokens: z.number(),
-  cacheWriteTokens: z.number(),
+  ...TokenUsage.shape,
 })
 
 const SearchHit = z.object({
