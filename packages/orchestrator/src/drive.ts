@@ -73,6 +73,10 @@ async function openLoop(
       fallbacks,
       budget: ctx.ledger.budgetOf(task.id),
       ...(maxTurns !== undefined && { limits: { maxTurns } }),
+      onSpeech: (event) => {
+        agent.idle.moved()
+        ctx.emit({ kind: 'live', projectId: ctx.id, taskId: task.id, event })
+      },
       readMemory: async () => {
         const memory = await readMemory(ctx, worktree)
         return ctx.prompts.header({ worktree, memory, task: ctx.tree.get(task.id), role: roleOf(task) })

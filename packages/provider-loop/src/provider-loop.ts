@@ -20,8 +20,10 @@ export function runProviderLoop(
   sessionId: string,
   queue: MessageQueue,
 ): AsyncGenerator<Event, AgentResult> {
-  return withSpeech(request.signal, (signal, say) =>
-    takeSteps(openRun(adapter, { ...request, signal }, { sessionId, queue, say }), request),
+  const { signal, onSpeech } = request
+  if (onSpeech) return takeSteps(openRun(adapter, request, { sessionId, queue, say: onSpeech }), request)
+  return withSpeech(signal, (own, say) =>
+    takeSteps(openRun(adapter, { ...request, signal: own }, { sessionId, queue, say }), request),
   )
 }
 

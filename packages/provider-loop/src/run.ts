@@ -1,4 +1,4 @@
-import type { DurableEvent, Event, ToolSpec } from '@matrix/protocol'
+import type { DurableEvent, Event, LiveEvent, ToolSpec } from '@matrix/protocol'
 import { type BudgetPort, createBudget } from './budget.ts'
 import { type Conversation, openConversation, type WantedCompaction } from './conversation.ts'
 import { defaultRetry, type RetryPolicy } from './failure.ts'
@@ -35,6 +35,8 @@ export type AgentRequest = {
   retry?: Partial<RetryPolicy>
   /** Memory and working directory as they are now, for the start of a compacted conversation. */
   readMemory?: () => Promise<string> | string
+  /** Hears the words of an answer while they come. Without it they are yielded among the events, which takes longer. */
+  onSpeech?: (event: LiveEvent) => void
   ports?: Ports
 }
 
@@ -43,7 +45,7 @@ export type Run = {
   taskId: string
   sessionId: string
   /** Tells a signal at once; facts are yielded, one after another. */
-  say: (event: Event) => void
+  say: (event: LiveEvent) => void
   signal: AbortSignal
   ports: Ports
   queue: MessageQueue

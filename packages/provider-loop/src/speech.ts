@@ -1,7 +1,7 @@
-import type { Event } from '@matrix/protocol'
+import type { Event, LiveEvent } from '@matrix/protocol'
 
 /** Starts the steps of a run, which end with this signal and may say something while one of them is under way. */
-type Begin<Result> = (signal: AbortSignal, say: (event: Event) => void) => AsyncGenerator<Event, Result>
+type Begin<Result> = (signal: AbortSignal, say: (event: LiveEvent) => void) => AsyncGenerator<Event, Result>
 
 /**
  * The steps of a run, and what is said while the next one is awaited: words come from the wire when they like, and
@@ -34,7 +34,7 @@ export async function* withSpeech<Result>(signal: AbortSignal, begin: Begin<Resu
   }
 }
 
-type Speech = { say(event: Event): void; end(): void; next(): Promise<Event | undefined> }
+type Speech = { say(event: LiveEvent): void; end(): void; next(): Promise<Event | undefined> }
 
 /** What has been said and not yet heard; after `end` and the last of it there is one `undefined`. */
 function openSpeech(): Speech {
