@@ -1,5 +1,6 @@
 import type { DurableEvent } from '@matrix/protocol'
 import { findSum, parseLine, statedSeq } from './line.ts'
+import type { LineBatch } from './session-reader.ts'
 import type { FileSpan } from './span.ts'
 
 type Head<Type extends DurableEvent['type'], Key extends string> = Pick<
@@ -45,6 +46,11 @@ export function parseHeads({ bytes, start, end, offset }: FileSpan): HeadBatch {
     at = newline + 1
   }
   return { events, seq, sum, end: offset + end - start }
+}
+
+/** The same of lines that have been parsed already. */
+export function headsOf({ lines, seq, end }: LineBatch): HeadBatch {
+  return { events: lines.flatMap(({ event }) => event ?? []), seq, sum: lines.at(-1)?.sum, end }
 }
 
 function findHead(text: string): { event: EventHead } | undefined {

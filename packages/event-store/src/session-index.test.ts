@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type DurableEvent, loopTools, queueMessage } from '@matrix/protocol'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from './clock.ts'
+import { type FileSystem, nodeFileSystem } from './file-system.ts'
 import { type DataStore, type OpenOptions, openEventStore } from './open-event-store.ts'
 import type { IndexProgress } from './session-index.ts'
 
@@ -58,6 +59,27 @@ test('while sessions grow all the time, they are read in from time to time and n
   await store.index.catchUp()
 
   expect((await store.index.search('needle', { limit: count + 1 })).hits).toHaveLength(count)
+})
+
+test('what is new in a session is read once, for its summary and for a search', async () => {
+  let opened = 0
+  const fileSystem: FileSystem = {
+    ...nodeFileSystem,
+    open(path, mode) {
+      if (mode === 'read') opened += 1
+      return nodeFileSystem.open(path, mode)
+    },
+  }
+  const store = await open({ fileSystem })
+  await append(store, 'a', said('first needle'))
+  await store.index.catchUp()
+  await append(store, 'a', said('second needle'), called('c1', {}))
+  opened = 0
+  await store.index.catchUp()
+
+  expect(opened).toBe(1)
+  expect((await store.index.search('needle')).hits.map(({ seq }) => seq)).toEqual([2, 1])
+  expect(store.index.findSession('a')).toMatchObject({ lastSeq: 3, status: 'interrupted' })
 })
 
 test('what tools were given and answered is found too, and filters narrow it', async () => {

@@ -2,7 +2,7 @@ import type { DurableEvent } from '@matrix/protocol'
 import type { Clock } from './clock.ts'
 import { type Cost, type CostFilter, type CostKey, readCosts } from './cost.ts'
 import { type Damage, findDamage } from './damage.ts'
-import { type HeadBatch, parseHeads } from './event-head.ts'
+import { type HeadBatch, headsOf, parseHeads } from './event-head.ts'
 import { hasErrorCode } from './file-system.ts'
 import { openIndexDatabase, removeDatabase } from './index-database.ts'
 import { type IndexTables, openIndexTables, type SessionRow } from './index-tables.ts'
@@ -64,8 +64,8 @@ export type IndexOptions = {
 // Late enough that a burst of appends is over, soon enough that nobody notices.
 const LATE_MS = 300
 const AGAIN_MS = 5000
-// Where much is appended all the time, reading it in takes a twentieth of the time and no more.
-const PAUSES = 19
+// Where much is appended all the time, reading it in takes a fortieth of the time and no more.
+const PAUSES = 39
 
 /** Opens the index of a store, compares it with the files and brings it up to date. Searching follows in the background. */
 export async function openSessionIndex(
@@ -77,6 +77,8 @@ export async function openSessionIndex(
   // What was appended, and what a search does not know yet though the summary does.
   const grown = new Set<string>()
   const unsearched = new Set<string>()
+  // Those whose file has been compared with what is known of it: from then on nobody but the store writes it.
+  const compared = new Set<string>()
   let database: Database
   let tables: IndexTables
   let working: Promise<void> | undefined
@@ -150,11 +152,12 @@ export async function openSessionIndex(
       const { size, seq } = await session.tail()
       // Relaxed, a power cut may take what was acknowledged; otherwise nothing may.
       if (size < row.size && !options.relaxed) throw session.quarantine(shortened(session.path, seq, row.seq))
-      if (size < row.size || (row.size > 0 && (await session.sumBefore(row.size)) !== row.sum)) {
+      if (size < row.size || (!compared.has(name) && row.size > 0 && (await session.sumBefore(row.size)) !== row.sum)) {
         // Not the file that was read before: somebody restored or replaced it.
         forget(name)
         row = tables.ensure(name)
       }
+      compared.add(name)
       for await (const batch of session.readAs(parseHeads, { seq: row.seq + 1, offset: row.size }))
         row = tables.addHeads(row, batch)
       // What was wrong with it has been put right.
@@ -232,9 +235,25 @@ export async function openSessionIndex(
   }
 
   async function readNew(name: string): Promise<void> {
-    if (!tables.find(name)?.archive) await readIn(name)
+    const row = tables.find(name)
+    if (row && compared.has(name) && words.isLevelWith(row)) await readBoth(row)
+    if (!row?.archive) await readIn(name)
     await readWords(name)
     unsearched.delete(name)
+  }
+
+  /** What is new in a session, read once for its summary and its words. Where that ends early, each goes on by itself. */
+  async function readBoth(row: SessionRow): Promise<void> {
+    let known = row
+    async function* summarized(): AsyncGenerator<LineBatch> {
+      for await (const batch of store.session(row.name).readLines({ seq: row.seq + 1, offset: row.size })) {
+        known = tables.addHeads(known, headsOf(batch))
+        yield batch
+      }
+    }
+    await words.read(row, summarized()).catch((error) => {
+      if (!findDamage(error)) throw error
+    })
   }
 
   async function readWords(name: string): Promise<void> {
@@ -243,6 +262,7 @@ export async function openSessionIndex(
   }
 
   function forget(name: string): void {
+    compared.delete(name)
     tables.forget(name)
     words.forget(name)
   }
@@ -302,6 +322,7 @@ export async function openSessionIndex(
       while (!closed && !isComplete())
     },
     notice(sessionId) {
+      compared.delete(sessionId)
       grown.add(sessionId)
       schedule()
     },

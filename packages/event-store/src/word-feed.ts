@@ -14,8 +14,10 @@ export type WordFeed = {
   align(rows: SessionRow[]): Promise<void>
   /** Whether there is something in the session that cannot be searched yet. */
   lacks(row: SessionRow): boolean
-  /** Takes in what is new in a session. */
-  read(row: SessionRow): Promise<void>
+  /** Whether as much of the session can be searched as is known of it. */
+  isLevelWith(row: SessionRow): boolean
+  /** Takes in what is new in a session, from the lines that follow what it has. */
+  read(row: SessionRow, lines?: AsyncIterable<LineBatch>): Promise<void>
   forget(name: string): void
   rename(from: string, to: string): void
   find(query: WordsQuery): Promise<FoundEntry[]>
@@ -75,11 +77,15 @@ export function openWordFeed(file: string, { readLines, sumBefore }: FeedSources
       }
     },
     lacks: (row) => !row.damage && (words?.sources.get(row.name)?.size ?? 0) < row.size,
-    async read(row) {
+    isLevelWith: (row) => !row.damage && words?.sources.get(row.name)?.size === row.size,
+    async read(row, lines) {
       const opened = await open()
       let source = opened.sources.get(row.name)
       let adding: Promise<void> | undefined
-      for await (const batch of readLines(row, { seq: (source?.seq ?? -1) + 1, offset: source?.size ?? 0 })) {
+      const place = { seq: (source?.seq ?? -1) + 1, offset: source?.size ?? 0 }
+      // Forgotten or taken away meanwhile: what follows is no longer what these lines are.
+      if (lines && place.offset !== row.size) return
+      for await (const batch of lines ?? readLines(row, place)) {
         for (const slice of slices(batch, source?.size ?? 0)) {
           await adding
           // Forgotten or taken away while this was read: what follows would be words without their beginning.

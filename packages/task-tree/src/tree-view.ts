@@ -79,7 +79,10 @@ function walk(tree: Tree, from: TaskNode): TaskNode[] {
   const open = [from]
   for (let task = open.pop(); task; task = open.pop()) {
     found.push(task)
-    for (const id of task.children.toReversed()) open.push(...[tree.tasks.get(id) ?? []].flat())
+    for (let index = task.children.length - 1; index >= 0; index -= 1) {
+      const child = tree.tasks.get(task.children[index] as string)
+      if (child) open.push(child)
+    }
   }
   return found
 }

@@ -47,7 +47,7 @@ export type NodeOrchestratorOptions = {
 }
 
 /** Nobody sees a task change more often than this, however much its agents do. */
-const frameMs = 50
+const frameMs = 100
 
 /** Where Matrix keeps what is the user's and not a repository's. */
 export function defaultDataDirectory(): string {
