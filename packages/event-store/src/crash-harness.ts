@@ -72,8 +72,11 @@ export function* planCrashes(points: number, firstSeed = 1): Generator<CrashPlan
 const faultSets: NonNullable<CrashPlan['faults']>[] = [
   [],
   [],
-  [{ on: 'write', kinds: ['ENOSPC', 'short', 'EACCES'], oneIn: 8 }],
-  [{ on: 'sync', kinds: ['EIO'], oneIn: 25 }],
+  [{ on: 'write', kinds: ['ENOSPC', 'short'], oneIn: 8 }],
+  [
+    { on: 'write', kinds: ['EIO'], oneIn: 25 },
+    { on: 'sync', kinds: ['EIO'], oneIn: 8 },
+  ],
 ]
 
 /** One process: it looks at everything that is there, then writes, reads, forks, compacts and takes back until it is done or dead. */

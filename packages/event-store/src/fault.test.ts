@@ -6,7 +6,7 @@ import type { DurableEvent, MatrixError } from '@matrix/protocol'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from './clock.ts'
 import type { Fence } from './event-store.ts'
-import type { FileSystem } from './file-system.ts'
+import { type FileSystem, syncingWrites } from './file-system.ts'
 import { type JsonlEventStore, openJsonlEventStore } from './jsonl-event-store.ts'
 import { type Fault, type Operation, type SimulatedDisk, simulateDisk } from './simulated-file-system.ts'
 
@@ -59,16 +59,38 @@ test('nothing is written after a part that could not be cut off, until it could'
   expect(await texts()).toEqual(['before', 'after'])
 })
 
-test.each(['write', 'sync'] as const)(
-  'a disk error on %s ends the process, and nothing is acknowledged after it',
-  async (operation) => {
-    fail(operation, 'EIO')
+test.each(['EIO', 'EACCES'] as const)(
+  'a disk that fails a write with %s ends the process, and nothing is acknowledged after it',
+  async (fault) => {
+    fail('write', fault)
     await expect(store.append('s', fence, [said('doubtful')])).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
 
     expect(fatal).toHaveLength(1)
     await expect(store.append('s', fence, [said('never')])).rejects.toBe(fatal[0])
   },
 )
+
+test('relaxed, a disk error on a sync ends the process too', async () => {
+  const clock: Clock = { now: () => 0, after: soon }
+  const opened = await openJsonlEventStore('/data', {
+    ...{ fileSystem: disk.boot(), clock, durability: 'relaxed', onFatal: (error) => fatal.push(error) },
+  })
+  const mine = await opened.claim('relaxed', 'me')
+  fail('sync', 'EIO')
+  await opened.append('relaxed', mine, [said('doubtful')])
+
+  await expect.poll(() => fatal).toHaveLength(1)
+})
+
+test('where the system has no writes that go through, a write is synced before it is answered', async () => {
+  const path = '/data/plain'
+  const file = syncingWrites(await disk.boot().open(path, 'write'))
+  expect(await file.write(Buffer.from('kept'), 0)).toBe(4)
+  await disk.boot().syncDirectory('/data')
+  disk.crashNow('power')
+
+  expect(disk.readNow(path)?.toString()).toBe('kept')
+})
 
 test('unless somebody decides otherwise, a failed sync ends the process with code 74', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'event-store-fatal-'))

@@ -10,8 +10,8 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'an append is acknowledged without a sync',
     file: 'session-writer.ts',
-    write: '      await target.sync()\n      if (before',
-    instead: '      if (before',
+    write: "durability === 'relaxed' ? 'write' : 'write-through'",
+    instead: "'write'",
   },
   {
     name: 'what a killed process left is not synced before it is shown',
@@ -22,14 +22,14 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'the directory of a new file is not synced',
     file: 'session-writer.ts',
-    write: 'if (before.size === 0) await fileSystem.syncDirectory(directory)',
+    write: 'else if (before.size === 0) await keepName()',
     instead: '',
   },
   {
     name: 'readers see an append before it is durable',
     file: 'session-writer.ts',
-    write: '    await makeDurable(target, before)\n    state.tail = tail\n    options.onWritten(tail)\n',
-    instead: '    state.tail = tail\n    options.onWritten(tail)\n    await makeDurable(target, before)\n',
+    write: '    await writeWhole(target, bytes, before.size)\n',
+    instead: '    options.onWritten(tail)\n    await writeWhole(target, bytes, before.size)\n',
   },
   {
     name: 'a torn tail is left in the file',
@@ -87,9 +87,9 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a sync that failed is tried again',
     after: 'sync',
-    file: 'session-writer.ts',
-    write: '      throw fatal(error)\n    }\n  }\n\n  function syncLater',
-    instead: '      await target.sync()\n    }\n  }\n\n  function syncLater',
+    file: 'session-file.ts',
+    write: '      options.onFatal(failure)\n      throw failure\n',
+    instead: '      await file.sync()\n      await fileSystem.syncDirectory(directory)\n',
   },
   {
     name: 'a compaction forgets the messages that wait',

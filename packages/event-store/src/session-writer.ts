@@ -94,14 +94,15 @@ export function openSessionWriter(
     const bytes = Buffer.from(text)
 
     await writeWhole(target, bytes, before.size)
-    await makeDurable(target, before)
+    if (durability === 'relaxed') syncLater(target)
+    else if (before.size === 0) await keepName()
     state.tail = tail
     options.onWritten(tail)
     return seqs
   }
 
   async function openTarget(): Promise<OpenFile> {
-    file ??= await fileSystem.open(path, 'write').catch((error) => {
+    file ??= await fileSystem.open(path, durability === 'relaxed' ? 'write' : 'write-through').catch((error) => {
       throw storageError(`Cannot open ${path}`, error)
     })
     return file
@@ -115,7 +116,8 @@ export function openSessionWriter(
     } catch (error) {
       state = undefined
       cutBackTo = position
-      if (hasErrorCode(error, 'EIO')) throw fatal(error)
+      // After anything but a lack of room the kernel may have forgotten bytes, and the next sync says that all is well.
+      if (!hasErrorCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')) throw fatal(error)
       await finishCut(target).catch(() => undefined)
       throw storageError(`Cannot write ${path}`, error)
     }
@@ -134,13 +136,10 @@ export function openSessionWriter(
     }
   }
 
-  async function makeDurable(target: OpenFile, before: Tail): Promise<void> {
-    if (durability === 'relaxed') return syncLater(target)
+  async function keepName(): Promise<void> {
     try {
-      await target.sync()
-      if (before.size === 0) await fileSystem.syncDirectory(directory)
+      await fileSystem.syncDirectory(directory)
     } catch (error) {
-      // After a failed sync the kernel forgets the bytes and the next sync says all is well: there is no second try.
       throw fatal(error)
     }
   }

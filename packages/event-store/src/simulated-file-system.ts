@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { Bytes } from './bytes.ts'
-import type { FileSystem, OpenFile } from './file-system.ts'
+import type { FileSystem, OpenFile, OpenMode } from './file-system.ts'
 import { type Random, seededRandom } from './random.ts'
 
 export type Operation = {
@@ -50,7 +50,7 @@ export function simulateDisk(seed: number): SimulatedDisk {
     bornIn: number,
     name: Operation['name'],
     path: string,
-    work: { apply(): Result; tear?(): void; fail?(fault: Fault): Result | undefined },
+    work: { apply(): Result; tear?(): void; fail?(fault: Fault): Result | undefined; isSlow?: boolean; begin?(): void },
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (bornIn !== life) return
@@ -58,12 +58,13 @@ export function simulateDisk(seed: number): SimulatedDisk {
       const fault = decide({ name, path, step })
       const running: InFlight = { apply: fault ? () => undefined : work.apply, tear: fault ? undefined : work.tear }
       inFlight.add(running)
+      if (!fault) work.begin?.()
       if (crash && step >= crash.at) {
         die(crash.kind)
         return
       }
-      // A sync takes far longer than anything else, and a lot can happen meanwhile.
-      let ticks = random.int(name === 'sync' ? 40 : 4)
+      // What waits for the disk takes far longer than anything else, and a lot can happen meanwhile.
+      let ticks = random.int(work.isSlow ? 40 : 4)
       const finish = () => {
         if (bornIn !== life) return
         ticks -= 1
@@ -119,23 +120,31 @@ export function simulateDisk(seed: number): SimulatedDisk {
     return [...new Set(names.values())].reduce((sum, inode) => sum + inode.size(), 0)
   }
 
-  function openInode(bornIn: number, path: string, inode: Inode): OpenFile {
+  function openInode(bornIn: number, path: string, inode: Inode, mode: OpenMode): OpenFile {
+    const through = mode === 'write-through'
     return {
       size: () => perform(bornIn, 'stat', path, { apply: () => inode.size() }),
       read: (target, position) => perform(bornIn, 'read', path, { apply: () => inode.read(target, position) }),
       write(bytes, position) {
         const copy = Buffer.from(bytes)
         const put = (length: number) => inode.change({ position, bytes: copy.subarray(0, length) })
+        const room = () => Math.max(0, capacity - used() + Math.max(0, inode.size() - position))
         return perform(bornIn, 'write', path, {
+          isSlow: through,
+          // Whoever reads meanwhile may see any part of what is not on the disk yet.
+          begin: () => through && put(Math.min(random.int(copy.byteLength + 1), room())),
           apply() {
-            const room = capacity - used() + Math.max(0, inode.size() - position)
-            if (room <= 0) throw systemError('ENOSPC', 'write', path)
-            const length = Math.min(copy.byteLength, room)
+            const length = Math.min(copy.byteLength, room())
+            if (length === 0) throw systemError('ENOSPC', 'write', path)
             put(length)
+            if (through) inode.sync()
             return length
           },
-          tear: () => put(random.int(copy.byteLength)),
+          tear: () => put(random.int(copy.byteLength + (through ? 1 : 0))),
           fail(fault) {
+            // What the kernel had taken when the disk failed is there to be read, until it is forgotten.
+            if (through && fault !== 'short') put(random.int(copy.byteLength + 1))
+            if (through && fault === 'EIO') inode.forget()
             if (fault !== 'short') return undefined
             const length = random.int(copy.byteLength)
             put(length)
@@ -146,6 +155,7 @@ export function simulateDisk(seed: number): SimulatedDisk {
       truncate: (size) => perform(bornIn, 'truncate', path, { apply: () => inode.change({ size }) }),
       sync: () =>
         perform(bornIn, 'sync', path, {
+          isSlow: true,
           apply: () => inode.sync(),
           fail(fault) {
             if (fault === 'EIO') inode.forget()
@@ -164,7 +174,7 @@ export function simulateDisk(seed: number): SimulatedDisk {
           if (!found && mode === 'read') throw systemError('ENOENT', 'open', path)
           const inode = found ?? openInodeData()
           if (!found) changeNames([dirname(path)], (map) => map.set(path, inode))
-          return openInode(born, path, inode)
+          return openInode(born, path, inode, mode)
         },
       }),
     stat: (path) =>
