@@ -24,6 +24,8 @@ export function addFeedRoute(app: FastifyInstance, { feed, orchestrator, access,
       })
 
       reply.hijack()
+      // It ends with its connection, so its pieces need no frame of their own; a piece is then one write instead of four.
+      reply.raw.removeHeader('transfer-encoding')
       reply.raw.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream' })
       reply.raw.flushHeaders()
       attach(reply.raw)
