@@ -32,7 +32,7 @@ const rounds = 3
 /** How many of the clients hear everything, as a page and `matrix tree -w` do; the others follow one task each. */
 const audiences = [
   { name: 'an event, from the model to disk and screens', hearAll: clients / 2, limit: 2 },
-  { name: 'the same, where nearly everybody follows one task', hearAll: clients / 20, limit: 3 },
+  { name: 'the same, where nearly everybody follows one task', hearAll: clients / 20, limit: 2.5 },
 ]
 type Audience = (typeof audiences)[number]
 
