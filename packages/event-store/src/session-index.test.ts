@@ -61,6 +61,55 @@ test('while sessions grow all the time, they are read in from time to time and n
   expect((await store.index.search('needle', { limit: count + 1 })).hits).toHaveLength(count)
 })
 
+test('once everybody has fallen silent, what they said is found without waiting for the pause to end', async () => {
+  let now = 0
+  let due: { at: number; callback(): void }[] = []
+  const pass = (ms: number) => {
+    now += ms
+    const ready = due.filter(({ at }) => at <= now)
+    due = due.filter(({ at }) => at > now)
+    for (const { callback } of ready) callback()
+  }
+  const clock: Clock = {
+    now: () => now,
+    after(ms, callback) {
+      const timer = { at: now + ms, callback }
+      due.push(timer)
+      return () => {
+        due = due.filter((other) => other !== timer)
+      }
+    },
+  }
+  let isReading = false
+  let letRead = () => {}
+  const mayRead = new Promise<void>((resolve) => {
+    letRead = resolve
+  })
+  const fileSystem: FileSystem = {
+    ...nodeFileSystem,
+    async open(path, mode) {
+      isReading = mode === 'read' && path.endsWith('a.jsonl')
+      if (isReading) await mayRead
+      return nodeFileSystem.open(path, mode)
+    },
+  }
+  const store = await open({ clock, fileSystem })
+  const find = async (text: string) => (await store.index.search(text)).hits.length
+  await append(store, 'a', said('first'))
+  pass(300)
+  await expect.poll(() => isReading).toBe(true)
+  // It takes a second to read in the first, and meanwhile somebody else has spoken.
+  await append(store, 'b', said('second'))
+  now += 1000
+  letRead()
+  await expect.poll(() => find('first'), { timeout: 30_000 }).toBe(1)
+  await expect.poll(() => due.length).toBe(1)
+  expect(await find('second')).toBe(0)
+
+  pass(1000)
+  await expect.poll(() => find('second'), { timeout: 30_000 }).toBe(1)
+})
+
 test('what is new in a session is read once, for its summary and for a search', async () => {
   let opened = 0
   const fileSystem: FileSystem = {

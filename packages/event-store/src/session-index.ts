@@ -66,6 +66,8 @@ const LATE_MS = 300
 const AGAIN_MS = 5000
 // Where much is appended all the time, reading it in takes a fortieth of the time and no more.
 const PAUSES = 39
+// Once nobody has written for so long, there is nothing to save by waiting.
+const QUIET_MS = 1000
 
 /** Opens the index of a store, compares it with the files and brings it up to date. Searching follows in the background. */
 export async function openSessionIndex(
@@ -83,6 +85,7 @@ export async function openSessionIndex(
   let tables: IndexTables
   let working: Promise<void> | undefined
   let cancelTimer: (() => void) | undefined
+  let grownAt = Number.NEGATIVE_INFINITY
   let aligned = false
   let closed = false
 
@@ -95,6 +98,7 @@ export async function openSessionIndex(
   await load()
   const unsubscribe = store.subscribe(({ sessionId }) => {
     grown.add(sessionId)
+    grownAt = clock.now()
     schedule()
   })
   schedule()
@@ -169,11 +173,19 @@ export async function openSessionIndex(
     }
   }
 
-  function schedule(delayMs = LATE_MS): void {
+  function schedule(pauseMs = LATE_MS): void {
     if (cancelTimer || working || closed || isComplete()) return
-    cancelTimer = clock.after(delayMs, () => {
+    wait(clock.now() + pauseMs)
+  }
+
+  function wait(until: number): void {
+    cancelTimer = clock.after(Math.min(until - clock.now(), QUIET_MS), () => {
       cancelTimer = undefined
       const startedAt = clock.now()
+      if (startedAt < until && startedAt - grownAt < QUIET_MS) {
+        wait(until)
+        return
+      }
       work().then(
         () => schedule(Math.max(LATE_MS, PAUSES * (clock.now() - startedAt))),
         () => schedule(AGAIN_MS),
