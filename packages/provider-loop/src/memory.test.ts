@@ -98,7 +98,8 @@ async function run(
   const queue = createMessageQueue([queueMessage.user({ id: 'm1', text: 'Go' })])
   const { signal } = new AbortController()
   const limits = { maxTurns: turns }
-  const request = { taskId: 't1', model, systemPrompt: 'S', tools: [tool], signal, ports: forgetfulPorts(), limits }
+  const ports = forgetfulPorts()
+  const request = { taskId: 't1', model, systemPrompt: 'S', tools: [tool], signal, ports, limits, onSpeech: onEvent }
   const heaps: number[] = []
   let results = 0
   for await (const event of runProviderLoop(adapter, request, 's1', queue)) {

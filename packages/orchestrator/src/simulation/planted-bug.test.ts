@@ -10,7 +10,10 @@ const planted: Record<string, Planted> = {
   'a store that says yes before the disk does': {
     disk: (disk) => ({
       ...disk,
-      open: async (path, mode) => ({ ...(await disk.open(path, mode)), sync: async () => {} }),
+      open: async (path, mode) => ({
+        ...(await disk.open(path, mode === 'read' ? mode : 'write')),
+        sync: async () => {},
+      }),
     }),
   },
   'a store that forgets that messages were read': {
