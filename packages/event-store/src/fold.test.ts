@@ -37,6 +37,9 @@ test.each<[string, DurableEvent[], string]>([
   ['results wait for the model', [called('a'), completed('tool_use'), answered('a')], 'interrupted'],
   ['a message was consumed and not answered', [said('hi'), completed('end_turn'), consumed('m1')], 'interrupted'],
   ['it was cut off while it compacted', [said('hi'), completed('end_turn'), compacting()], 'interrupted'],
+  ['it was compacted in the middle of its work', [compacting(), resumed(false)], 'interrupted'],
+  ['it was compacted while it waited', [compacting(), resumed(true)], 'yielding'],
+  ['it heard something after it was compacted', [compacting(), resumed(true), consumed('m1')], 'interrupted'],
   ['it called done', [called('d', loopTools.done), answered('d'), ended('done_passed')], 'done'],
   ['it failed by its own word', [ended('done_failed')], 'done'],
   ['it was interrupted', [ended('interrupted')], 'interrupted'],
@@ -70,6 +73,9 @@ function ended(exitReason: string): DurableEvent {
 }
 function compacting(): DurableEvent {
   return { type: 'compact_started', ...stamp, reason: 'manual', tokens: 1 }
+}
+function resumed(idle: boolean): DurableEvent {
+  return { type: 'compacted_resume', ...stamp, text: 'as before', requests: [], ...(idle && { idle }) }
 }
 function stopped(): DurableEvent {
   return { type: 'agent_stopped', ...stamp, reason: 'by hand' }

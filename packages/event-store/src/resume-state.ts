@@ -45,10 +45,12 @@ function stateAfter(state: ResumeState, event: DurableEvent): ResumeState {
     case 'messages_consumed':
     case 'compact_started':
     case 'summarization_request':
-    case 'compacted_resume':
     case 'orchestration_started':
     case 'task_started':
       return 'interrupted'
+    // Who was compacted while waiting goes on waiting.
+    case 'compacted_resume':
+      return event.idle ? 'yielding' : 'interrupted'
     case 'compact_marker':
       return state === 'done' ? 'done' : 'interrupted'
     // A session that was forked or taken back has its knowledge and nothing to do yet.

@@ -40,3 +40,20 @@ test('wherever the process dies in a compaction, no message is lost or heard twi
     if (!isDead) return
   }
 })
+
+test('an agent that was compacted while it waited only waits after a restart, and goes on with the next message', async () => {
+  const office = await openOffice({ shop: summarises })
+  await office.say('Remember the milk')
+  await office.settle()
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator().compactAgent({ params, query: {}, body: undefined })
+  await office.settle()
+  const calls = office.machine.modelCalls()
+
+  expect(await office.restart()).toMatchObject({ waiting: 1, continued: 0 })
+  await office.settle()
+  expect(office.machine.modelCalls()).toBe(calls)
+  await office.say('What was it?')
+  await office.settle()
+  expect(office.machine.requests.at(-1)?.text).toContain('Remember the milk')
+})
