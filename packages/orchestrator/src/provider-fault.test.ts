@@ -29,6 +29,23 @@ test('a provider that is down parks the agent with the reason, nothing is lost, 
   expect(office.machine.requests.at(-1)?.text).toContain('Do it')
 })
 
+test('an agent that a problem holds up still shows it, and asks nobody, when settings change', async () => {
+  const office = await openOffice({
+    shop() {
+      throw Object.assign(new Error('529 overloaded'), { status: 529 })
+    },
+  })
+  await office.say('Do it')
+  await office.settle()
+  const calls = office.machine.modelCalls()
+  const query = { projectId: office.projectId }
+  await office.orchestrator().setConfig({ params: { layer: 'local', key: 'maxTurns' }, query, body: { value: 50 } })
+  await office.settle()
+
+  expect(await office.task()).toMatchObject({ activity: 'blocked', problem: { code: 'PROVIDER_FAILED' } })
+  expect(office.machine.modelCalls()).toBe(calls)
+})
+
 test('a provider that is down for a minute holds up the work, and nobody has to do anything', async () => {
   const office = await openOffice({
     shop() {
