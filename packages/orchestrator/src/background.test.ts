@@ -38,6 +38,20 @@ test('a command that ended with its process is reported once after the restart',
   expect(office.machine.requests.at(-1)?.text).toContain('started anew')
 })
 
+test('whoever was forked from an agent is not told of the commands that run for that one', async () => {
+  const office = await openOffice({ shop: starts })
+  const taskId = await office.create('Part')
+  await office.say('Go')
+  await office.settle()
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator().forkTask({ params, query: {}, body: { targetTaskId: taskId } })
+  await office.say('Now you.', { taskId })
+  await office.settle()
+
+  const told = (await office.events(taskId)).flatMap((event) => (event.type === 'message' ? [event.message.source] : []))
+  expect(told).not.toContain('background_complete')
+})
+
 test('a command from before a compaction is reported too when its process ended with Matrix', async () => {
   const office = await openOffice({
     shop: (said) => (said.last.includes('<summary>') ? { text: summary } : starts(said)),

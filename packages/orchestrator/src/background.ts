@@ -10,7 +10,7 @@ function messageId(taskId: string, callId: string): string {
   return `${taskId}/${callId}/ended`
 }
 
-/** The call that started the command whose end this message tells, also in a session that was forked from another. */
+/** The call that started the command whose end this message tells. */
 function endedCallOf(id: string): string {
   return /^[^/]+\/(.+)\/ended$/.exec(id)?.[1] ?? ''
 }
@@ -113,6 +113,8 @@ function openCommands() {
         if (background === true) asked.set(event.callId, String(command))
       }
       if (event.type === 'message') started.delete(endedCallOf(event.message.id))
+      // What comes before was said in the session that this one was forked from, and runs for that one.
+      if (event.type === 'fork_marker') started.clear()
       if (event.type !== 'tool_result' || event.isError) return
       const { callId, content } = event
       const command = asked.get(callId)
