@@ -48,7 +48,9 @@ test('whoever was forked from an agent is not told of the commands that run for 
   await office.say('Now you.', { taskId })
   await office.settle()
 
-  const told = (await office.events(taskId)).flatMap((event) => (event.type === 'message' ? [event.message.source] : []))
+  const told = (await office.events(taskId)).flatMap((event) =>
+    event.type === 'message' ? [event.message.source] : [],
+  )
   expect(told).not.toContain('background_complete')
 })
 

@@ -1,5 +1,5 @@
-import { builtinTools, type DurableEvent, queueMessage, type TaskNode, type ToolContent } from '@matrix/protocol'
-import { deliverMessage } from './delivery.ts'
+import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
+import { deliverMessage, isHeldByPerson } from './delivery.ts'
 import { haltTask, problemOf, showProblem } from './halt.ts'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -35,15 +35,11 @@ export async function deliverBackgroundEnd(
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
   const task = ctx.tree.get(taskId)
   const message = queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end })
-  await deliverMessage(ctx, taskId, message, { wake: isAtWork(task, ctx) }).catch((error) => {
+  await deliverMessage(ctx, taskId, message, { wake: task.status === 'in_progress' }).catch((error) => {
     // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
     ctx.searchedForLost.delete(taskId)
     showProblem(ctx, task, problemOf(error), isoNow(ctx.world))
   })
-}
-
-function isAtWork({ id, status }: TaskNode, { halted }: ProjectContext): boolean {
-  return status === 'in_progress' && halted.get(id)?.kind !== 'stopped'
 }
 
 /**
@@ -85,8 +81,8 @@ async function wakeForLost(ctx: ProjectContext, taskId: string): Promise<void> {
   const told = ctx.facts.of(taskId).pending.size
   await reportLostProcesses(ctx, taskId)
   const isAsking = ctx.attention.kindsOf(taskId).includes('question')
-  if (ctx.facts.of(taskId).pending.size > told && !isAsking && isAtWork(ctx.tree.get(taskId), ctx))
-    launchAgent(ctx, taskId)
+  const isAtWork = ctx.tree.get(taskId).status === 'in_progress' && !isHeldByPerson(ctx, taskId)
+  if (ctx.facts.of(taskId).pending.size > told && !isAsking && isAtWork) launchAgent(ctx, taskId)
 }
 
 async function reportLost(ctx: ProjectContext, taskId: string, commands: readonly StartedCommand[]): Promise<void> {

@@ -47,7 +47,7 @@ export async function completeTask(ctx: ProjectContext, taskId: string, done: Do
         costUsd,
       }),
       // Someone who is no longer at work is not started for the news.
-      { wake: above.status === 'in_progress' && ctx.halted.get(above.id)?.kind !== 'stopped' },
+      { wake: above.status === 'in_progress' },
     )
 
   const stamp = { taskId, ts: isoNow(ctx.world) }

@@ -24,6 +24,20 @@ test('a damaged session blocks its own task and names the line; the others go on
   expect(office.machine.modelCalls()).toBe(calls + 1)
 })
 
+test('whoever waits for a task whose session is damaged is told so, once', async () => {
+  const { office, taskId } = await officeWithPart()
+  office.machine.damage(taskId, (text) => text.replace('"type"', '"tyqe"'))
+  for (let restarts = 0; restarts < 2; restarts += 1) {
+    await office.restart()
+    await office.settle()
+  }
+
+  const told = (await office.events()).flatMap((event) =>
+    event.type === 'message' && event.message.source === 'task_message' ? [event.message.content] : [],
+  )
+  expect(told).toEqual([expect.stringContaining('This task cannot go on')])
+})
+
 test('a line torn by a power cut is cut off, and the message after it is kept', async () => {
   const { office } = await officeWithPart()
   office.machine.damage(office.rootId, (text) => `${text}{"seq":99,"event":{"type":"mess`)

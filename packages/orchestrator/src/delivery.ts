@@ -8,17 +8,19 @@ export type DeliveryOptions = {
   beside?: DurableEvent[]
   /** Whether an agent that does not run is launched for it; otherwise it reads the message when something else wakes it. */
   wake?: boolean
+  /** Only a person's word lets a task go on that a person has stopped. */
+  byPerson?: boolean
 }
 
 /**
  * The only way a message reaches an agent: it is stored in the receiver's session, then queued if the agent runs, and else
- * the agent is launched. Whoever delivers the same message again, after a crash or a lost answer, changes nothing.
+ * the agent is launched, unless a person has stopped it. Whoever delivers the same message again, after a crash or a lost answer, changes nothing.
  */
 export async function deliverMessage(
   ctx: ProjectContext,
   taskId: string,
   message: QueueMessage,
-  { beside = [], wake = true }: DeliveryOptions = {},
+  { beside = [], wake = true, byPerson = false }: DeliveryOptions = {},
 ): Promise<void> {
   const task = ctx.tree.get(taskId)
   if (task.folder)
@@ -38,8 +40,14 @@ export async function deliverMessage(
     }
     // What was read long ago wakes nobody when it is said again.
     const isUnread = !isKnown || ctx.facts.of(task.id).pending.has(message.id)
-    if (wake && isUnread && !ctx.isClosing) launchAgent(ctx, task.id)
+    const mayGoOn = byPerson || !isHeldByPerson(ctx, task.id)
+    if (wake && isUnread && mayGoOn && !ctx.isClosing) launchAgent(ctx, task.id)
   })
+}
+
+/** Whether a person has stopped a task, and nobody has let it go on since. */
+export function isHeldByPerson({ halted }: ProjectContext, taskId: string): boolean {
+  return halted.get(taskId)?.kind === 'stopped'
 }
 
 /** One after the other for each session: between a question about it and what is done then, nobody else does anything to it. */

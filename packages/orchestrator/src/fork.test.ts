@@ -54,6 +54,21 @@ test('knowledge is handed on from a closed task to its sibling, and from there t
   for (const words of ['The secret is 42.', 'And 43.', 'What are they?']) expect(request).toContain(words)
 })
 
+test('a fork of an agent that a person stopped is not stopped itself, also after a restart', async () => {
+  const office = await openOffice({ shop: () => wait, First: () => wait })
+  const first = await office.create('First')
+  const second = await office.create('Second')
+  await office.say('The secret is 42.', { taskId: first })
+  await office.settle()
+  const params = { projectId: office.projectId, taskId: first }
+  await office.orchestrator().stopAgent({ params, query: {}, body: undefined })
+  await fork(office, first, second)
+  await office.restart()
+
+  expect(await office.task(first)).toMatchObject({ activity: 'stopped' })
+  expect(await office.task(second)).toMatchObject({ activity: 'off' })
+})
+
 test('a fork up to an event knows nothing of what came after it', async () => {
   const office = await openOffice({ shop: () => wait, First: () => wait })
   const first = await office.create('First')

@@ -47,12 +47,22 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
   const task = ctx.tree.find(taskId)
   if (!task) return
   showProblem(ctx, task, problem, ts)
+  await tellTaskAbove(ctx, task, problem, ts)
+}
+
+/** The task above would wait in vain for one that cannot go on. */
+export async function tellTaskAbove(
+  ctx: ProjectContext,
+  { id: taskId, title }: TaskNode,
+  problem: Problem,
+  ts: string,
+): Promise<void> {
   const above = taskAbove(ctx, taskId)
   if (above?.status !== 'in_progress') return
   const message = queueMessage.taskMessage({
     id: `${taskId}/error/${ts}`,
     fromTaskId: taskId,
-    fromTitle: task.title,
+    fromTitle: title,
     content: `[Matrix] This task cannot go on: ${problem.message} (${problem.code}) A person has been told.`,
   })
   await deliverMessage(ctx, above.id, message).catch(() => undefined)

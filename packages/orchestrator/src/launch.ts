@@ -233,8 +233,14 @@ async function repeatOrphans(
   return results
 }
 
-/** Whether a person stopped the agent and nobody has let it go on since. */
+/** Whether a person stopped the agent and nobody has let it go on since; a fork of a stopped one was never stopped. */
 export function isStopped(events: DurableEvent[]): boolean {
-  const last = events.findLast(({ type }) => type === 'agent_stopped' || type === 'orchestration_started')
+  const last = events.findLast((event) => event.type === 'agent_stopped' || letsGoOn(event))
   return last?.type === 'agent_stopped'
+}
+
+function letsGoOn(event: DurableEvent): boolean {
+  if (event.type === 'clarification_answered') return event.by === 'user'
+  if (event.type === 'message') return event.message.source === 'user' || event.message.source === 'compact'
+  return event.type === 'orchestration_started' || event.type === 'fork_marker'
 }

@@ -61,7 +61,9 @@ export const projectOperations: ProjectOperations = {
     const task = ctx.tree.get(params.taskId)
     const id = `user/${body.requestId ?? ctx.world.newId()}`
     const { text, images } = body
-    await deliverMessage(ctx, task.id, queueMessage.user({ id, text, ...(images?.length && { images }) }))
+    await deliverMessage(ctx, task.id, queueMessage.user({ id, text, ...(images?.length && { images }) }), {
+      byPerson: true,
+    })
     await tellTaskAbove(ctx, task.id, id, text)
     return { messageId: id }
   },
@@ -81,7 +83,9 @@ export const projectOperations: ProjectOperations = {
   stopAgent: async (ctx, { params }) => ({ stopped: await stopAgents(ctx, ctx.tree.get(params.taskId).id) }),
   resumeAgent: async (ctx, { params }) => ({ resumed: await resumeAgents(ctx, ctx.tree.get(params.taskId).id) }),
   async compactAgent(ctx, { params }) {
-    await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }))
+    await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }), {
+      byPerson: true,
+    })
     return null
   },
   forkTask: async (ctx, { params, body }) =>

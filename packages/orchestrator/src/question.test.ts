@@ -124,6 +124,18 @@ test('a question that nobody answers in time is answered so, also when a restart
   expect((await office.events()).find(({ type }) => type === 'clarification_answered')).toMatchObject({ by: 'timeout' })
 })
 
+test('a question that nobody answers in time does not wake an agent that a person stopped meanwhile', async () => {
+  const office = await openOffice({ shop: asks }, { settings: { clarifyTimeoutMs: 60_000 } })
+  await office.say('Paint it')
+  while ((await open(office)).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator().stopAgent({ params, query: {}, body: undefined })
+  await office.settle()
+
+  expect(await office.task()).toMatchObject({ activity: 'stopped' })
+  expect(office.machine.modelCalls()).toBe(1)
+})
+
 test('a clock that was set back does not make anybody wait longer for an answer', async () => {
   const office = await openOffice({ shop: asks }, { settings: { clarifyTimeoutMs: 60_000 } })
   await office.say('Paint it')

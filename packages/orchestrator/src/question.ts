@@ -78,7 +78,7 @@ async function settle(
     by,
   }
   const message = queueMessage.clarifyResponse({ id: `${taskId}/${clarificationId}/answer`, clarificationId, answer })
-  await deliverMessage(ctx, taskId, message, { beside: [fact] })
+  await deliverMessage(ctx, taskId, message, { beside: [fact], byPerson: by === 'user' })
   ctx.questionTimers.get(id)?.()
   ctx.questionTimers.delete(id)
   ctx.attention.remove(id)

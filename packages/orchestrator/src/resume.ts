@@ -1,10 +1,11 @@
 import { findPendingMessages, findResumeState, type Repair, readPage } from '@matrix/event-store'
 import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
+import type { Problem } from '@matrix/protocol/http'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLongLost, reportRecentlyLost } from './background.ts'
 import { settleCompletion } from './completion.ts'
-import { budgetProblem, haltTask, noticeProblem, problemOf } from './halt.ts'
+import { budgetProblem, haltTask, noticeProblem, problemOf, tellTaskAbove } from './halt.ts'
 import { isStopped, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
@@ -24,6 +25,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
 
   const launched: string[] = []
   const waiting: string[] = []
+  const unreadable: { task: TaskNode; problem: Problem }[] = []
   const tasks = ctx.tree.list().filter(({ folder }) => !folder)
   await settleSessions(ctx, tasks)
   for (const task of tasks) {
@@ -31,6 +33,7 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
       const problem = problemOf(error)
       resumed.problems.push(`${task.title}: ${problem.message}`)
       haltTask(ctx, task.id, problem)
+      unreadable.push({ task, problem })
       return 'ended' as const
     })
     resumed[verdict] += 1
@@ -39,6 +42,8 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   }
   await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
+  for (const { task, problem } of unreadable)
+    await tellTaskAbove(ctx, task, problem, ctx.facts.of(task.id).lastAt ?? task.updatedAt)
   for (const taskId of launched) launchAgent(ctx, taskId)
   void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)

@@ -1,4 +1,4 @@
-import { loopTools } from '@matrix/protocol'
+import { loopTools, orchestratorTools } from '@matrix/protocol'
 import { expect, test } from 'vitest'
 import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
 
@@ -41,6 +41,58 @@ test('a message lets a stopped task go on, and only that one', async () => {
 
   expect(await office.task(taskId)).toMatchObject({ activity: 'waiting' })
   expect(await office.task()).toMatchObject({ activity: 'stopped' })
+})
+
+const says: Record<string, Script> = {
+  'sends it a message': ({ calls }) =>
+    calls.length < 2
+      ? { calls: [{ name: orchestratorTools.sendMessage, input: { taskId: above.id, content: 'I need you.' } }] }
+      : wait,
+  'comes to its end': () => ({ calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }),
+  'cannot go on': () => {
+    throw Object.assign(new Error('401 no such key'), { status: 401 })
+  },
+}
+const above = { id: '' }
+
+test.each(Object.entries(says))(
+  'a task that a person stopped stays stopped when one below it %s',
+  async (_, speaks) => {
+    let part: Script = hangs
+    const office = await openOffice({ shop: () => wait, Part: (said) => part(said) })
+    above.id = office.rootId
+    await office.say('Hello')
+    const taskId = await office.create('Part')
+    await office.say('Go', { taskId })
+    await office.settle()
+    await stop(office)
+    part = speaks
+    await office.say('Go on', { taskId })
+    await office.settle()
+
+    expect(await office.task()).toMatchObject({ activity: 'stopped' })
+    expect(office.machine.requests.filter(({ sessionId }) => sessionId === office.rootId)).toHaveLength(1)
+    await office.restart()
+    await office.settle()
+    expect(await office.task()).toMatchObject({ activity: 'stopped' })
+  },
+)
+
+test('wherever the process dies, what a person says to a stopped task lets it go on', async () => {
+  for (let steps = 1; ; steps += 1) {
+    const { office, taskId } = await officeWithPart()
+    await stop(office)
+    let isStored = false
+    const isDead = await office.dieWithin(steps, async () => {
+      await office.say('Go on', { taskId })
+      isStored = true
+    })
+    if (isDead) await office.restart()
+    await office.settle()
+
+    if (isStored) expect(await office.task(taskId), `after ${steps} steps`).toMatchObject({ activity: 'waiting' })
+    if (!isDead) return
+  }
 })
 
 test('after a restart those who wait make no model call, and whoever was at work goes on', async () => {

@@ -1,6 +1,6 @@
 import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
 import * as z from 'zod'
-import { deliverMessage } from '../delivery.ts'
+import { deliverMessage, isHeldByPerson } from '../delivery.ts'
 import { forkTask } from '../tasks.ts'
 import { ownTool } from './own-tool.ts'
 
@@ -26,7 +26,9 @@ export const conversationTools = [
         ...(requestReply !== undefined && { requestReply }),
       })
       await deliverMessage(ctx, receiver.id, message)
-      return `Sent to "${receiver.title}".`
+      return isHeldByPerson(ctx, receiver.id)
+        ? `Stored for "${receiver.title}". A person has stopped it: it reads this when they let it go on.`
+        : `Sent to "${receiver.title}".`
     },
   }),
   ownTool({

@@ -31,9 +31,9 @@ export function indexSessions(sessions: Sessions): Pick<DataStore['index'], 'fin
   return {
     sessions: () => [],
     findSession(sessionId) {
-      const events = sessions.get(sessionId) ?? []
-      const summary = { sessionId, lastSeq: events.length, lastAt: events.at(-1)?.ts, archive: undefined }
-      return events.length > 0 ? (summary as never) : undefined
+      const events = sessions.get(sessionId)
+      if (!events) return undefined
+      return { sessionId, lastSeq: events.length, lastAt: events.at(-1)?.ts, archive: undefined } as never
     },
     costs: () =>
       [...sessions].flatMap(([session, events]) =>
