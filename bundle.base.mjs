@@ -12,7 +12,7 @@ export const nodeProgram = {
   target: 'node20',
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
-  // Native programs. Where ripgrep is not installed, the system's own is used.
+  // Native programs, which have to be among the dependencies of whatever is bundled.
   external: ['@vscode/ripgrep', 'better-sqlite3'],
   minify: true,
   chunkNames: 'chunks/[name]-[hash]',

@@ -44,6 +44,8 @@ beforeAll(() => {
   chmodSync(base, 0o755)
   serverFile = join(base, 'serve-tools.mjs')
   execFileSync(process.execPath, [join(package_, 'bundle.mjs'), serverFile], { stdio: 'inherit' })
+  // What the bundle leaves out stands beside it, as it does where it is installed.
+  symlinkSync(join(package_, 'node_modules'), join(base, 'node_modules'))
 })
 afterAll(() => rmSync(base, { recursive: true }))
 

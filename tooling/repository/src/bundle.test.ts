@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { nodeProgram } from '../../../bundle.base.mjs'
+import { root } from './root.ts'
+
+test.each(['cli', 'daemon'])('what the bundle of %s leaves out is installed along with it', (app) => {
+  const { dependencies } = JSON.parse(readFileSync(`${root}/apps/${app}/package.json`, 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+
+  expect(Object.keys(dependencies)).toEqual(expect.arrayContaining([...(nodeProgram.external ?? [])]))
+})
