@@ -205,7 +205,7 @@ async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string
 }
 
 export function readMemory(ctx: ProjectContext, worktree: string): Promise<string | undefined> {
-  return ctx.world.files.read(`${worktree}/.mxd/memory.md`)
+  return ctx.world.files.read(`${worktree}/.mxd/memory.md`, { inside: worktree })
 }
 
 /**

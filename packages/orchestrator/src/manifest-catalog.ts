@@ -58,6 +58,13 @@ export type CatalogOptions = {
   trust: Trust
 }
 
+type Place = { source: AgentManifest['source']; directory: string; inside?: string }
+
+/** What came with a repository may be a link to anything. */
+function placeIn(repository: string): Place {
+  return { source: 'repository', directory: join(repository, '.mxd', 'agents'), inside: repository }
+}
+
 /** Finds manifests by name. Files are read when asked, and checked each time. */
 export function openManifestCatalog({ files }: Pick<World, 'files'>, options: CatalogOptions): ManifestCatalog {
   const { dataDirectory, shippedDirectory, trust } = options
@@ -68,7 +75,7 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
 
   async function findOwn(name: string): Promise<Found | undefined> {
     for (const { source, directory } of ownPlaces) {
-      const found = await read(directory, name, source)
+      const found = await read({ directory, source }, name)
       if (found) return found
     }
     return undefined
@@ -78,7 +85,7 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     name: string,
     { project, defaultAgent = 'default' }: FindOptions,
   ): Promise<Judged | undefined> {
-    const found = project && (await read(join(project.path, '.mxd', 'agents'), name, 'repository'))
+    const found = project && (await read(placeIn(project.path), name))
     if (!project || !found) return undefined
     const subject = subjectOf(project, found)
     const isUsable = (await trust.isTrusted(subject)) || isWithin(await findOwn(defaultAgent), found)
@@ -90,20 +97,24 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     return theirs && !theirs.isUsable ? toUnapproved(theirs) : undefined
   }
 
-  async function read(directory: string, name: string, source: AgentManifest['source']): Promise<Found | undefined> {
+  async function read({ directory, source, inside }: Place, name: string): Promise<Found | undefined> {
     const file = join(directory, `${name}.json`)
-    const text = await files.read(file)
+    const readText = (path: string) => files.read(path, inside === undefined ? undefined : { inside })
+    const text = await readText(file)
     if (text === undefined) return undefined
     const manifest = await checkManifestText(file, text)
     const lockFile = join(directory, `${name}.lock.json`)
-    const lockText = await files.read(lockFile)
+    const lockText = await readText(lockFile)
     const lock = lockText === undefined ? undefined : checkLockText(lockFile, lockText, manifest)
-    const lockFiles = lock && (await readLockFiles(join(directory, `${name}.lock.dependencies.json`)))
+    const lockFiles = lock && (await readLockFiles(join(directory, `${name}.lock.dependencies.json`), readText))
     return { name, source, file, base: dirname(file), manifest, lock, lockFiles }
   }
 
-  async function readLockFiles(file: string): Promise<Record<string, unknown> | undefined> {
-    const text = await files.read(file)
+  async function readLockFiles(
+    file: string,
+    readText: (path: string) => Promise<string | undefined>,
+  ): Promise<Record<string, unknown> | undefined> {
+    const text = await readText(file)
     try {
       return text === undefined ? undefined : z.record(z.string(), z.unknown()).parse(JSON.parse(text))
     } catch (cause) {

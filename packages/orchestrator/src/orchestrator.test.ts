@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
@@ -80,6 +80,21 @@ async function waitFor(isReached: (task: TaskView) => boolean): Promise<TaskView
     { timeout: 50_000, interval: 50 },
   )
 }
+
+test('a memory that links to a file of the user is not read, and nobody is told what stands there', async () => {
+  agree()
+  await writeFile(join(home, 'key'), 'SECRET KEY')
+  await symlink(join(home, 'key'), join(repository, '.mxd/memory.md'))
+  git('add', '--all')
+  git('commit', '--quiet', '-m', 'memory')
+  await send('Hello')
+  const { problem } = await waitFor(({ activity }) => activity === 'blocked')
+
+  expect(problem?.message).toContain('memory.md is not read: a link leads out of')
+  expect(await readFile(join(home, `data/projects/${projectId}/sessions/${rootId}.jsonl`), 'utf8')).not.toContain(
+    'SECRET',
+  )
+})
 
 test('a goal becomes sub tasks that work, commit, are merged and end', async () => {
   agree()

@@ -2,8 +2,8 @@ import type { Clock } from '@matrix/event-store'
 
 /** Files beside the sessions and the tree: settings, registries, an agent's memory. */
 export type Files = {
-  /** Undefined when there is no such file. */
-  read(path: string): Promise<string | undefined>
+  /** Undefined when there is no such file. What others may have put `inside` a folder is not read through a link that leads out of it. */
+  read(path: string, options?: { inside: string }): Promise<string | undefined>
   /** Replaces the file whole, durably, readable only by its owner. */
   write(path: string, text: string): Promise<void>
   isDirectory(path: string): Promise<boolean>

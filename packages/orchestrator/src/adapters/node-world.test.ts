@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -49,6 +49,32 @@ test('a link is replaced and not written through', async () => {
   await files.write(join(folder, 'link'), 'new')
 
   expect(await readFile(join(folder, 'victim'), 'utf8')).toBe('untouched')
+})
+
+test('what lies in a folder of somebody else is not read through a link that leads out of it', async () => {
+  const secret = join(folder, 'secret')
+  const inside = join(folder, 'worktree')
+  await mkdir(join(inside, '.mxd'), { recursive: true })
+  await mkdir(join(folder, 'elsewhere'))
+  await writeFile(secret, 'mine')
+  await writeFile(join(folder, 'elsewhere', 'memory.md'), 'mine')
+  await symlink(secret, join(inside, '.mxd', 'memory.md'))
+  await symlink(join(folder, 'elsewhere'), join(inside, 'linked'))
+  await symlink('../elsewhere/memory.md', join(inside, 'relative.md'))
+
+  for (const name of ['.mxd/memory.md', 'linked/memory.md', 'relative.md'])
+    await expect(files.read(join(inside, name), { inside })).rejects.toMatchObject({ code: 'DOCUMENT_UNREADABLE' })
+})
+
+test('a link that stays in its folder is followed, and one that leads nowhere is no file', async () => {
+  await writeFile(join(folder, 'AGENTS.md'), 'ours')
+  await symlink('AGENTS.md', join(folder, 'memory.md'))
+  await symlink('nothing', join(folder, 'dangling.md'))
+
+  expect(await files.read(join(folder, 'memory.md'), { inside: folder })).toBe('ours')
+  expect(await files.read(join(folder, 'AGENTS.md'), { inside: folder })).toBe('ours')
+  expect(await files.read(join(folder, 'dangling.md'), { inside: folder })).toBeUndefined()
+  expect(await files.read(join(folder, 'nothing.md'), { inside: folder })).toBeUndefined()
 })
 
 test('a file that is not there is undefined, also below something that is no folder', async () => {

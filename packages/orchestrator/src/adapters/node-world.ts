@@ -1,6 +1,6 @@
-import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, sep } from 'node:path'
 import { systemClock } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { ulid } from 'ulid'
@@ -15,12 +15,15 @@ export function nodeWorld(): World {
 }
 
 const nodeFiles: Files = {
-  async read(path) {
+  async read(path, options) {
+    const place = options ? await findInside(options.inside, path) : path
     // Without O_NONBLOCK, opening a pipe that somebody put in place of the file would wait forever.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(undefinedIfMissing(path))
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK
+    const file = place === undefined ? undefined : await open(place, flags).catch(undefinedIfMissing(path))
     if (!file) return undefined
     try {
       const found = await file.stat()
+      if (options && !(await isStillInside(options.inside, path, found))) throw leadsOut(path, options.inside)
       if (!found.isFile()) throw new MatrixError('DOCUMENT_UNREADABLE', `${path} is not a regular file.`)
       if (found.size > MAX_BYTES)
         throw new MatrixError('DOCUMENT_TOO_LARGE', `${path} has ${found.size} bytes; ${MAX_BYTES} are read at most.`)
@@ -44,6 +47,26 @@ const nodeFiles: Files = {
   },
 
   isDirectory: async (path) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false,
+}
+
+/** Where the file really is. */
+async function findInside(folder: string, path: string): Promise<string | undefined> {
+  const real = await realpath(path).catch(undefinedIfMissing(path))
+  if (real === undefined || real.startsWith(`${await realpath(folder)}${sep}`)) return real
+  throw leadsOut(path, folder)
+}
+
+/** Between the look and the opening somebody may have put a link there. */
+async function isStillInside(folder: string, path: string, opened: Stats): Promise<boolean> {
+  const real = await findInside(folder, path)
+  const found = real === undefined ? undefined : await lstat(real)
+  return found?.ino === opened.ino && found.dev === opened.dev
+}
+
+function leadsOut(path: string, folder: string): MatrixError {
+  return new MatrixError('DOCUMENT_UNREADABLE', `${path} is not read: a link leads out of ${folder}.`, {
+    hint: 'Put the text itself there.',
+  })
 }
 
 async function writeNew(path: string, text: string): Promise<void> {

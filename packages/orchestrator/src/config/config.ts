@@ -82,7 +82,7 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
   async function readFileOf(layer: ConfigLayer, project: ConfigProject | undefined): Promise<Layer> {
     const file = fileOf(layer, project)
     try {
-      return readLayer(layer, file, await world.files.read(file))
+      return readLayer(layer, file, await readText(layer, file, project))
     } catch (error) {
       const { message, hint } = error instanceof MatrixError ? error : unreadable(file, error)
       return brokenLayer(layer, file, { message: `The file is left out: ${message}`, hint })
@@ -110,6 +110,11 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
     }
   }
 
+  /** What came with a repository may be a link to anything. */
+  function readText(layer: ConfigLayer, file: string, project: ConfigProject | undefined) {
+    return world.files.read(file, layer === 'repo' && project ? { inside: project.path } : undefined)
+  }
+
   function fileOf(layer: ConfigLayer, project: ConfigProject | undefined): string {
     if (layer === 'global') return join(dataDirectory, 'config.json')
     if (!project)
@@ -131,7 +136,7 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
     const done = tail.then(async () => {
       const path = checkKey(layer, key)
       const file = fileOf(layer, project)
-      const text = ((await world.files.read(file)) ?? '').replace(/^\uFEFF/, '')
+      const text = ((await readText(layer, file, project)) ?? '').replace(/^\uFEFF/, '')
       const before = readLayer(layer, file, text)
       if (before.isBroken) throw invalid(before.problems[0], file)
       const changed = change(text, path)
