@@ -35,6 +35,19 @@ test('the Anthropic SDK gets the same answer without streaming, and counts token
   expect(count.input_tokens).toBeGreaterThan(0)
 })
 
+test.each(['\ud83d', '\\\\\ude00 x'])('half of a character is refused, as the APIs do', async (text) => {
+  mock.play([{ text: 'Hello' }])
+
+  await expect(anthropic().messages.create({ ...ask, messages: [user(text)] })).rejects.toThrow('no low surrogate')
+})
+
+test('what only looks like half of a character is taken, and so is a whole one', async () => {
+  mock.play([{ text: 'Hello' }])
+  const message = await anthropic().messages.create({ ...ask, messages: [user('\\ud83d and 😀')] })
+
+  expect(message.content).toEqual([{ type: 'text', text: 'Hello' }])
+})
+
 test('the OpenAI SDK streams a scripted turn through Chat Completions', async () => {
   mock.play([
     {

@@ -177,7 +177,13 @@ function parseBody(text: string, counting: boolean): Record<string, unknown> {
     throw new Violation('The request body is not valid JSON')
   }
   if (!isObject(body)) throw new Violation('The request body must be a JSON object')
+  if (hasHalfCharacter(text)) throw new Violation('The request body is not valid JSON: no low surrogate in string')
   return counting ? { ...body, count: true } : body
+}
+
+/** JSON.stringify escapes a surrogate only where its other half is missing. */
+function hasHalfCharacter(json: string): boolean {
+  return /\\ud/i.test(json) && /(?<!\\)(?:\\\\)*\\ud/.test(JSON.stringify(JSON.parse(json)))
 }
 
 function apiKeyOf({ headers }: IncomingMessage): string {

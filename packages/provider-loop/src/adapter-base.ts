@@ -2,6 +2,7 @@ import type { TokenUsage } from '@matrix/protocol'
 import { walkEventsToMessages } from './conversation.ts'
 import { findPricing, type PricingOverrides, priceOf } from './pricing.ts'
 import type { ApiCall, ProviderAdapter, ProviderResponse, ToolUse } from './provider-adapter.ts'
+import { formatRequestJson } from './request-json.ts'
 
 /** What a provider has to say for itself; all other hooks follow from it. */
 export type AdapterCore = Pick<
@@ -101,7 +102,7 @@ export async function withOwnSignal<Result>(
 
 /** The start of a request body, up to and including the bracket that opens the list of messages. */
 export function openBody(fields: object, list: string): Uint8Array {
-  const text = JSON.stringify({ ...fields, [list]: [] })
+  const text = formatRequestJson({ ...fields, [list]: [] })
   return Buffer.from(text.slice(0, -']}'.length))
 }
 

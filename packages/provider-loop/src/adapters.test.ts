@@ -67,6 +67,15 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(mock.requests[1]?.body.split(picture.data)).toHaveLength(3)
   })
 
+  test('half of a character in a message, a call or a result keeps no model from answering', async () => {
+    await tell({
+      dialect,
+      says: ['Read \ud83d'],
+      tools: [echo],
+      turns: [{ ...echoes('\ude00 and more') }, { assert: { toolResults: ['and more'] }, ...done }],
+    })
+  })
+
   test('arguments in fragments of one character are put together', async () => {
     await tell({
       dialect,

@@ -7,6 +7,7 @@ import type {
   SerializedMessages,
   ToolUse,
 } from './provider-adapter.ts'
+import { formatRequestJson } from './request-json.ts'
 import { createSerializedHistory } from './serialized-history.ts'
 import { currentToolName } from './tool-name-aliases.ts'
 
@@ -231,12 +232,10 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
       return {
         closed: history.bytes(),
         userEnd: history.endOf(userCount),
-        open: openMessages()
-          .map((message) => JSON.stringify(message))
-          .join(','),
+        open: openMessages().map(formatRequestJson).join(','),
       }
     },
-    list: () => [...history.list(), ...openMessages().map((message) => JSON.stringify(message))],
+    list: () => [...history.list(), ...openMessages().map(formatRequestJson)],
     pendingCalls,
     hasPartialTurn: () => turn !== undefined,
     awaitsModel: () => unanswered && pendingCalls().length === 0,

@@ -23,6 +23,7 @@ import type {
   StopReason,
   ToolUse,
 } from './provider-adapter.ts'
+import { formatRequestJson } from './request-json.ts'
 
 type Chunk = OpenAI.ChatCompletionChunk
 
@@ -48,7 +49,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
         const head = openBody(tools.length > 0 ? { tools: described } : {}, 'messages')
         return systemPrompt === ''
           ? head
-          : Buffer.concat([head, Buffer.from(`${JSON.stringify({ role: 'system', content: systemPrompt })},`)])
+          : Buffer.concat([head, Buffer.from(`${formatRequestJson({ role: 'system', content: systemPrompt })},`)])
       },
 
       callAPI: (call, onText) =>
@@ -72,7 +73,7 @@ function addAssistantMessage({ text, calls }: AssistantTurn): object[] {
 }
 
 function toCall({ callId, name, input }: ToolUse): object {
-  return { id: callId, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+  return { id: callId, type: 'function', function: { name, arguments: formatRequestJson(input) } }
 }
 
 /** One message per result; pictures, which a result cannot hold, follow with what the user said. */

@@ -23,6 +23,7 @@ import type {
   StopReason,
   ToolUse,
 } from './provider-adapter.ts'
+import { formatRequestJson } from './request-json.ts'
 
 type Item = OpenAI.Responses.ResponseOutputItem
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent
@@ -114,7 +115,7 @@ function toCall({ callId, name, input }: ToolUse, id?: string): object {
     type: 'function_call',
     call_id: callId,
     name,
-    arguments: JSON.stringify(input),
+    arguments: formatRequestJson(input),
   }
 }
 

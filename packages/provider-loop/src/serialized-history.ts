@@ -1,3 +1,5 @@
+import { formatRequestJson } from './request-json.ts'
+
 /** A JSON list that only grows, kept as the bytes that go out. */
 export type SerializedHistory = {
   append(message: object): void
@@ -36,7 +38,7 @@ export function createSerializedHistory(): SerializedHistory {
 
   return {
     append(message) {
-      pending.push(JSON.stringify(message))
+      pending.push(formatRequestJson(message))
     },
     count: () => ends.length + pending.length,
     endOf(count) {
