@@ -16,7 +16,7 @@ export type ScriptedOrchestrator = Orchestrator & {
   append(text: string, task?: string): () => void
   /** Makes whoever reads a log wait; the answer lets them go on. */
   holdReads(): () => void
-  /** Starts the session anew. */
+  /** Starts the session anew, on another day. */
   reset(task?: string): void
   emit(frame: Frame): void
   isClosed(): boolean
@@ -29,6 +29,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   const answers = new Map<string, () => unknown>()
   const calls: ScriptedOrchestrator['calls'] = []
   let isClosed = false
+  let day = 1
   let held = Promise.resolve()
 
   const emit = (frame: Frame) => {
@@ -37,7 +38,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   const append = (text: string, task = taskId) => {
     const events = sessions.get(task) ?? []
     sessions.set(task, events)
-    const event = said(text, task)
+    const event = { ...said(text, task), ts: new Date(Date.UTC(2026, 0, day)).toISOString() }
     const seq = events.push(event)
     return () => emit({ kind: 'event', projectId, taskId: task, seq, event })
   }
@@ -85,7 +86,10 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
       held = promise
       return resolve
     },
-    reset: (task = taskId) => void sessions.set(task, []),
+    reset(task = taskId) {
+      sessions.set(task, [])
+      day += 1
+    },
     emit,
     isClosed: () => isClosed,
   }

@@ -35,8 +35,8 @@ export async function* openEventStream(request: Request, options: EventStreamOpt
 
   while (!signal?.aborted) {
     try {
-      const { after, cursor } = position.resumeAt()
-      const path = feedUrl({ projectId, taskId, after })
+      const { after, afterTs, cursor } = position.resumeAt()
+      const path = feedUrl({ projectId, taskId, after, afterTs })
       for await (const event of connect(request, path, { cursor, signal, onConnection })) {
         failures = 0
         const verdict = position.accept(event)
@@ -58,6 +58,7 @@ export function feedUrl(filter: {
   projectId?: string | undefined
   taskId?: string | undefined
   after?: number | undefined
+  afterTs?: string | undefined
 }): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value))

@@ -31,7 +31,7 @@ test('after a hole the next connection asks without a cursor, from the last seq'
   const outcomes = [5, 6, 9].map((seq) => position.accept(event(first, seq, `e.${seq}`)).outcome)
 
   expect(outcomes).toEqual(['show', 'show', 'hole'])
-  expect(position.resumeAt()).toEqual({ after: 6, cursor: undefined })
+  expect(position.resumeAt()).toEqual({ after: 6, afterTs: 'at 6', cursor: undefined })
 })
 
 test('a resync lets every session go on later than it stopped, but never twice', () => {
@@ -58,10 +58,10 @@ test('frames from the log move the seq and not the cursor', () => {
   position.accept(event(first, 2, 'e.7'))
   position.accept(event(first, 3))
 
-  expect(position.resumeAt()).toEqual({ after: 3, cursor: 'e.7' })
+  expect(position.resumeAt()).toEqual({ after: 3, afterTs: 'at 3', cursor: 'e.7' })
 })
 
 function event(taskId: string, seq: number, id?: string) {
-  const frame: Frame = { kind: 'event', projectId: first, taskId, seq, event: { type: 'notice' } }
+  const frame: Frame = { kind: 'event', projectId: first, taskId, seq, event: { type: 'notice', ts: `at ${seq}` } }
   return { id, data: JSON.stringify(frame) }
 }

@@ -7,12 +7,14 @@ export type Verdict = { outcome: 'show'; frame: Frame } | { outcome: 'seen' | 'h
 export type StreamPosition = {
   accept(event: ServerSentEvent): Verdict
   /** What to ask for so that the next connection goes on where this one ended. */
-  resumeAt(): { after: number | undefined; cursor: string | undefined }
+  resumeAt(): { after: number | undefined; afterTs: string | undefined; cursor: string | undefined }
 }
 
 /** Knows which frames were shown, so that every session is seen in the order of its seq, once and without a hole. */
 export function openStreamPosition({ taskId, after }: { taskId?: string; after?: number }): StreamPosition {
   const lastSeqs = new Map<string, number>()
+  /** When the last event happened that was shown, of the session that is followed. */
+  let afterTs: string | undefined
   /** Sessions of which a part was left out with notice; whoever reads them fetches it. */
   let told = new Set<string>()
   let cursor: string | undefined
@@ -31,6 +33,7 @@ export function openStreamPosition({ taskId, after }: { taskId?: string; after?:
     if (isKnown && frame.seq > last + 1 && !told.has(frame.taskId)) return 'hole'
     told.delete(frame.taskId)
     lastSeqs.set(frame.taskId, frame.seq)
+    if (frame.taskId === taskId) afterTs = typeof frame.event.ts === 'string' ? frame.event.ts : undefined
     return 'show'
   }
 
@@ -42,6 +45,6 @@ export function openStreamPosition({ taskId, after }: { taskId?: string; after?:
       else cursor = id ?? cursor
       return outcome === 'show' ? { outcome, frame } : { outcome }
     },
-    resumeAt: () => ({ after: taskId === undefined ? undefined : lastSeqs.get(taskId), cursor }),
+    resumeAt: () => ({ after: taskId === undefined ? undefined : lastSeqs.get(taskId), afterTs, cursor }),
   }
 }

@@ -174,6 +174,21 @@ test('after a restart readers are told, and a session goes on from its last seq'
   await again.close()
 }, 30_000)
 
+test('a session that was reset while nobody could be heard is followed from its new beginning, however long it is by then', async () => {
+  for (const text of ['one', 'two']) daemon.orchestrator.append(text)
+  const session = watch({ projectId, taskId, after: 0 })
+  await until(() => seqsOf(session).length === 2)
+  const { port, dataDirectory } = daemon
+  await daemon.daemon.close()
+  const again = await startTestDaemon({ port, dataDirectory })
+  again.orchestrator.reset()
+  for (const text of ['another one', 'another two', 'three']) again.orchestrator.append(text)
+  await until(() => textsOf(session).includes('three'), 10_000)
+
+  expect(textsOf(session)).toEqual(['one', 'two', 'another one', 'another two', 'three'])
+  await again.close()
+}, 30_000)
+
 test('a reader that takes nothing costs a bounded amount of memory, is told that it was too slow, and goes on', async () => {
   await daemon.close()
   daemon = await startTestDaemon({ feedLimits: { bytes: 2e6 } })

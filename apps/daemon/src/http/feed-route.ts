@@ -15,11 +15,11 @@ export function addFeedRoute(app: FastifyInstance, { feed, orchestrator, access,
     { config: { access: 'signed-in' }, schema: { querystring: FeedQuery } },
     async ({ query, headers, identity }, reply) => {
       if (!isReady()) throw new MatrixError('NOT_READY', 'The daemon is resuming its agents.')
-      const { projectId, taskId, after, cursor } = query as z.output<typeof FeedQuery>
+      const { cursor, ...wanted } = query as z.output<typeof FeedQuery>
       const attach = await feed.subscribe({
-        filter: { projectId, taskId },
+        filter: { projectId: wanted.projectId, taskId: wanted.taskId },
         cursor: Cursor.safeParse(headers['last-event-id']).data ?? cursor,
-        session: sessionOf({ projectId, taskId, after }),
+        session: await sessionOf(wanted),
         isAllowed: () => access.holds(identity),
       })
 
@@ -32,20 +32,14 @@ export function addFeedRoute(app: FastifyInstance, { feed, orchestrator, access,
     },
   )
 
-  function sessionOf({ projectId, taskId, after }: FeedQuery): Subscription['session'] {
+  async function sessionOf({ projectId, taskId, after, afterTs }: FeedQuery): Promise<Subscription['session']> {
     if (after === undefined) return undefined
     if (projectId === undefined || taskId === undefined)
       throw new MatrixError('REQUEST_INVALID', '`after` needs a project and a task.', { field: 'query.after' })
-    return {
-      projectId,
-      taskId,
-      after,
-      readLog: (seq) =>
-        orchestrator.readEvents({
-          params: { projectId, taskId },
-          query: { after: seq, limit: pageSize },
-          body: undefined,
-        }),
-    }
+    const read = (seq: number, limit: number) =>
+      orchestrator.readEvents({ params: { projectId, taskId }, query: { after: seq, limit }, body: undefined })
+    const known = after > 0 && afterTs !== undefined ? (await read(after - 1, 1)).events[0] : undefined
+    const isReset = afterTs !== undefined && known?.event.ts !== afterTs
+    return { projectId, taskId, after: isReset ? 0 : after, readLog: (seq) => read(seq, pageSize) }
   }
 }

@@ -100,9 +100,26 @@ test('the view stays the same object until something changes', async () => {
   expect(pages.view()).not.toBe(before)
 })
 
+test.each([3, 15, 200])(
+  'a session of %d events that took the place of another meanwhile is shown, and nothing of the other',
+  async (length) => {
+    const { pages, replace } = open({ length: 15 })
+    await pages.catchUp(15)
+    await pages.show(0, 1)
+    replace(length)
+    await pages.catchUp()
+    await pages.show(0, 1)
+
+    const { lastSeq, pages: shown } = pages.view()
+    expect(lastSeq).toBe(length)
+    expect([...shown.values()].flat().map(({ event }) => event.ts)).not.toContain(entry(1).event.ts)
+  },
+)
+
 function open({ length, maxPages = 12 }: { length: number; maxPages?: number }) {
   const reads: { after: number; limit: number }[] = []
   let last = length
+  let day = 1
   let failure: string | undefined
   const pages = openEventPages({
     pageSize: 10,
@@ -110,15 +127,18 @@ function open({ length, maxPages = 12 }: { length: number; maxPages?: number }) 
     read: async (query) => {
       reads.push(query)
       if (failure) throw new Error(failure)
-      const events = Array.from({ length: Math.min(query.limit, last - query.after) }, (_, index) =>
-        entry(query.after + index + 1),
-      )
+      const count = Math.max(0, Math.min(query.limit, last - query.after))
+      const events = Array.from({ length: count }, (_, index) => entry(query.after + index + 1, day))
       return { events, more: query.after + query.limit < last, lastSeq: last }
     },
   })
   return {
     pages,
     reads,
+    replace: (by: number) => {
+      last = by
+      day += 1
+    },
     grow: (to: number) => {
       last = to
     },
@@ -128,8 +148,8 @@ function open({ length, maxPages = 12 }: { length: number; maxPages?: number }) 
   }
 }
 
-function entry(seq: number): SessionEvent {
-  return { seq, event: { type: 'notice', taskId: 't', ts: '2026-01-01T00:00:00.000Z', text: `event ${seq}` } }
+function entry(seq: number, day = 1): SessionEvent {
+  return { seq, event: { type: 'notice', taskId: 't', ts: `2026-01-0${day}T00:00:00.000Z`, text: `event ${seq}` } }
 }
 
 function seqs(events: readonly SessionEvent[] | undefined): [number | undefined, number | undefined] {

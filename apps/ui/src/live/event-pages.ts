@@ -66,7 +66,10 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
   async function fetchPage(page: number): Promise<void> {
     try {
       const first = page * pageSize
+      const known = lastSeq
       const answer = await read({ after: first, limit: pageSize })
+      // A session only grows, and its events stay what they are: this is another, which began while nothing could be heard.
+      if (answer.lastSeq < known || isOther(answer.events, pages.get(page))) forget()
       const within = answer.events.filter(({ seq }) => seq > first && seq <= first + pageSize)
       const heard = early.filter(({ seq }) => pageOf(seq) === page)
       early = early.filter(({ seq }) => pageOf(seq) !== page)
@@ -145,6 +148,11 @@ export function openEventPages({ read, pageSize = PAGE_SIZE, maxPages = MAX_PAGE
       return undefined
     },
   }
+}
+
+function isOther(events: readonly SessionEvent[], known: readonly SessionEvent[] = []): boolean {
+  const times = new Map(known.map(({ seq, event }) => [seq, event.ts]))
+  return events.some(({ seq, event }) => times.has(seq) && times.get(seq) !== event.ts)
 }
 
 function groupByPage(events: readonly SessionEvent[], pageOf: (seq: number) => number): Map<number, SessionEvent[]> {

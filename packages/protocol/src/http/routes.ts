@@ -36,6 +36,8 @@ export const FeedQuery = z.object({
   taskId: TaskId.optional(),
   /** With `taskId`: the last seq of the session that is known; everything after it is sent first. */
   after: seq.optional(),
+  /** When that event happened. A session where another event stands there was reset, and is sent from its beginning. */
+  afterTs: z.iso.datetime().optional(),
   /** Where an earlier stream ended, if its `Last-Event-ID` cannot be sent as a header. */
   cursor: Cursor.optional(),
 })
