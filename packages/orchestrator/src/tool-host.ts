@@ -44,8 +44,11 @@ export type AgentTools = {
 /** Where agents get their tools from. */
 export type ToolHost = {
   open(request: AgentToolsRequest): Promise<AgentTools>
-  /** Throws when there is no manifest of this name; whether it may be used is asked when an agent starts. */
-  checkAgent?(name: string): Promise<void>
+  /**
+   * Throws when there is no manifest of the first name, or when it allows more than one of those above, nearest first. Whether
+   * one that came with a repository may be used is asked when an agent starts.
+   */
+  checkAgent?(agents: AgentToolsRequest['agents']): Promise<void>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
   adopt(worktree: string): Promise<void>
   /** Puts before a person what agents by these manifests could use once somebody agrees. No agent waits for it. */

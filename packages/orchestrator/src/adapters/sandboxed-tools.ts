@@ -14,6 +14,7 @@ import type { ToolExecResult } from '@matrix/provider-loop'
 import {
   type ApprovalMemory,
   agreeToSurface,
+  assertWithin,
   bootTools,
   checkGate,
   executeTool,
@@ -121,10 +122,13 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     async adopt(worktree) {
       if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
     },
-    async checkAgent(name) {
-      await options.loadManifest(name).catch((error) => {
+    async checkAgent(agents) {
+      try {
+        const [own, ...above] = await grantsOf(agents)
+        assertWithin(grantOf(own), grantsBeyond(own, above))
+      } catch (error) {
         if (!(error instanceof MatrixError && error.code === 'AGENT_UNAPPROVED')) throw error
-      })
+      }
     },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
@@ -148,14 +152,13 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     async open(request) {
       const [own, ...above] = await grantsOf(request.agents)
       const { deny } = await options.defaults()
-      const [nearest] = above
       const tools = bootTools({
         pool: options.pool,
         manifest: own.manifest,
         lock: own.lock,
         lockFiles: own.lockFiles,
         policy: own.policy,
-        parent: nearest && nearest !== own ? grantOf(nearest) : undefined,
+        above: grantsBeyond(own, above),
         deny,
         worktree: request.worktree,
         base: own.base,
@@ -169,6 +172,11 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
       })
     },
   }
+}
+
+/** What all those above may do, but for those who work by the same manifest. */
+function grantsBeyond(own: LoadedManifest, above: readonly LoadedManifest[]): Grant[] {
+  return [...new Set(above)].filter((each) => each !== own).map(grantOf)
 }
 
 function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {

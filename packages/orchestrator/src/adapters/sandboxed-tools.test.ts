@@ -1,0 +1,63 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openTestOrchestrator, type TestOrchestrator } from '../node-orchestrator.testing.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const patience = { timeout: 60_000, interval: 100 }
+
+test('an agent may do no more than any above it, however far up', async () => {
+  const office = await open()
+  const child = await create(office, 'Child', office.rootId)
+  const grandchild = await create(office, 'Grandchild', child)
+  const { orchestrator } = await office.reopen(() => configure(office, { agent: 'reader' }))
+  const params = { projectId: office.projectId, taskId: grandchild }
+  await orchestrator.sendMessage({ params, query: {}, body: { text: 'Go' } })
+
+  await vi.waitFor(
+    async () =>
+      expect(await orchestrator.getTask({ params, query: {}, body: undefined })).toMatchObject({
+        activity: 'blocked',
+        problem: {
+          code: 'AUTHORIZATION_DENIED',
+          message: expect.stringContaining('matrix://agent/default may do more than matrix://agent/reader'),
+        },
+      }),
+    patience,
+  )
+  expect(office.mock.requests).toEqual([])
+})
+
+test('a task for an agent that may do more than those above it is refused when it is made', async () => {
+  const office = await open({ agent: 'reader' })
+  const child = await create(office, 'Child', office.rootId, 'reader')
+
+  await expect(create(office, 'Below the root', office.rootId)).rejects.toMatchObject({ code: 'AUTHORIZATION_DENIED' })
+  await expect(create(office, 'Below a child', child)).rejects.toMatchObject({ code: 'AUTHORIZATION_DENIED' })
+})
+
+/** The real orchestrator, with a second manifest whose agents only read. */
+async function open(settings: Record<string, unknown> = {}): Promise<TestOrchestrator> {
+  const office = await openTestOrchestrator(settings)
+  onTestFinished(() => office.close())
+  const folder = join(office.dataDirectory, 'agents')
+  const manifest = JSON.parse(await readFile(join(folder, 'default.json'), 'utf8'))
+  const reader = { ...manifest, agent: 'matrix://agent/reader', allowed_side_effects: ['read'] }
+  await writeFile(join(folder, 'reader.json'), JSON.stringify(reader))
+  return office
+}
+
+async function configure({ dataDirectory }: TestOrchestrator, settings: Record<string, unknown>): Promise<void> {
+  await writeFile(join(dataDirectory, 'config.json'), JSON.stringify(settings), { mode: 0o600 })
+}
+
+async function create(
+  { orchestrator, projectId }: TestOrchestrator,
+  title: string,
+  parentId: string,
+  agent = 'default',
+): Promise<string> {
+  const body = { title, parentId, agent }
+  return (await orchestrator.createTask({ params: { projectId }, query: {}, body })).id
+}
