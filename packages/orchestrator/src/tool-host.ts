@@ -1,7 +1,7 @@
 import type { ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
-import type { ApprovalPort } from '@matrix/tool-manager'
+import type { ApprovalPort, OwnTool } from '@matrix/tool-manager'
 import type { Ask } from './server-approval.ts'
 
 /** A command that outlived the call that started it, and has now ended. */
@@ -31,6 +31,8 @@ export type ToolCallContext = { callId: string; signal: AbortSignal; onProgress?
 export type AgentTools = {
   specs(): Promise<ToolSpec[]>
   call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult>
+  /** Whether the user and the manifest let the agent call a tool that the orchestrator itself provides. */
+  allows(tool: OwnTool): boolean
   /** The address of a tool, as its manifest pins it. */
   uriOf(name: string): string
   /** Whether a call takes a core for itself, such as a test run. */

@@ -11,7 +11,15 @@ export { type CallTarget, noTarget } from './call-target.ts'
 export type { CallProgress } from './connection.ts'
 export { agreeToSurface, type DriftedField, type DriftedTool, describeDrift, soundLock } from './drift.ts'
 export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
-export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
+export {
+  checkGate,
+  type GateCall,
+  type GateRules,
+  type GateStep,
+  isOwnToolAllowed,
+  type OwnTool,
+  type Verdict,
+} from './gate.ts'
 export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
 export { fetchNpmPackage, type NpmPackage } from './npm-package.ts'
 export {

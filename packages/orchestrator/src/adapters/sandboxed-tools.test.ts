@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { builtinTools, loopTools, orchestratorTools } from '@matrix/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openTestOrchestrator, type TestOrchestrator } from '../node-orchestrator.testing.ts'
 
@@ -37,6 +38,29 @@ test('a task for an agent that may do more than those above it is refused when i
   await expect(create(office, 'Below a child', child)).rejects.toMatchObject({ code: 'AUTHORIZATION_DENIED' })
 })
 
+test("what the user denies is kept from every agent, Matrix's own tools too, but for those with which an agent waits, asks and ends", async () => {
+  const office = await open({ deny: ['@mxd/delete_*', 'commit', 'done', 'yield', 'clarify'] })
+  const told = await run(office, [
+    { name: builtinTools.bash, input: { command: 'echo hi > note.txt' } },
+    { name: loopTools.done, input: { status: 'passed', summary: 'Left as it is.' } },
+  ])
+
+  expect(told).toEqual(expect.arrayContaining([...Object.values(loopTools), orchestratorTools.mergeTask]))
+  expect(told).not.toContain(orchestratorTools.deleteTask)
+  expect(told).not.toContain(orchestratorTools.commit)
+})
+
+test('an agent whose manifest does not let it write cannot commit, bring its branch up to date or merge', async () => {
+  const office = await open({ agent: 'reader' })
+  const told = await run(office, [{ name: loopTools.done, input: { status: 'passed', summary: 'Read.' } }])
+
+  expect(told).toEqual(expect.arrayContaining([orchestratorTools.getChanges, orchestratorTools.createTask]))
+  const { commit, updateBranch, mergeTask } = orchestratorTools
+  expect(told.filter((name) => [commit, updateBranch, mergeTask, builtinTools.bash].includes(name as never))).toEqual(
+    [],
+  )
+})
+
 /** The real orchestrator, with a second manifest whose agents only read. */
 async function open(settings: Record<string, unknown> = {}): Promise<TestOrchestrator> {
   const office = await openTestOrchestrator(settings)
@@ -60,4 +84,17 @@ async function create(
 ): Promise<string> {
   const body = { title, parentId, agent }
   return (await orchestrator.createTask({ params: { projectId }, query: {}, body })).id
+}
+
+/** Lets the root agent make calls until its task has passed, and answers with the tools that its model was told of. */
+async function run(
+  { mock, orchestrator, send, projectId, rootId: taskId }: TestOrchestrator,
+  calls: { name: string; input: Record<string, unknown> }[],
+): Promise<string[]> {
+  mock.play({ match: 'Go', turns: calls.map((call) => ({ toolCalls: [call] })) })
+  await send('Go')
+  const look = { params: { projectId, taskId }, query: {}, body: undefined }
+  await vi.waitFor(async () => expect(await orchestrator.getTask(look)).toMatchObject({ status: 'passed' }), patience)
+  const { tools } = JSON.parse(mock.requests[0]?.body ?? '') as { tools: { name: string }[] }
+  return tools.map(({ name }) => name)
 }

@@ -19,6 +19,7 @@ import {
   checkGate,
   executeTool,
   giveTree,
+  isOwnToolAllowed,
   type LockFiles,
   type PoolEvent,
   type ResolvedTool,
@@ -238,6 +239,7 @@ function openAgentTools(
   return {
     specs: () => tools.specs(),
     call,
+    allows: (tool) => isOwnToolAllowed(tool, tools.gate),
     uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),
     isHeavy: (name) => tools.registry.resolve(name).tool.side_effect_class === 'shell',
     park: () => tools.park(),

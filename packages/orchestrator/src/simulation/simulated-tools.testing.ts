@@ -47,6 +47,7 @@ export function simulateTools(
         background.set(taskId, () => request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }))
         return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
       },
+      allows: () => true,
       uriOf: (name) => `matrix://tool/${name}@1`,
       isHeavy: () => true,
       view: async () => ({}) as never,
