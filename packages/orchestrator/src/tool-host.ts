@@ -25,7 +25,13 @@ export type AgentToolsRequest = {
   onBackgroundEnd(callId: string, end: BackgroundEnd): void
 }
 
-export type ToolCallContext = { callId: string; signal: AbortSignal; onProgress?: (text: string) => void }
+export type ToolCallContext = {
+  callId: string
+  signal: AbortSignal
+  onProgress?: (text: string) => void
+  /** Takes the place that the call needs, once nobody has to be asked any more; what it answers gives the place back. */
+  enter?: (() => Promise<() => void>) | undefined
+}
 
 /** The tools of one agent. Nothing runs until one is called. */
 export type AgentTools = {

@@ -61,6 +61,33 @@ test('an agent whose manifest does not let it write cannot commit, bring its bra
   )
 })
 
+test('where one command may run at a time others wait for it, but not for somebody who waits for one in the background', async () => {
+  const office = await open({ maxConcurrentHeavyTools: 1 })
+  const bash = (command: string, background = false) => ({ name: builtinTools.bash, input: { command, background } })
+  const alone = bash('mkdir busy && sleep 0.5 && rmdir busy && echo alone')
+  const results = resultsOf(office)
+  office.mock.play({
+    match: 'Go',
+    turns: [
+      { toolCalls: [bash('until [ -e go ]; do sleep 0.1; done; rm go', true)] },
+      {
+        capture: { id: { from: 'toolResults', pattern: '(bg_\\w+)' } },
+        toolCalls: [
+          { name: builtinTools.background, input: { action: 'await', id: '{{id}}', timeout_ms: 600_000 } },
+          bash('touch go'),
+        ],
+      },
+      { toolCalls: [alone, alone] },
+      { toolCalls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Ran.' } }] },
+    ],
+  })
+  await office.send('Go')
+  await passed(office)
+
+  expect(results).toContain('[bg_1: exit code 0]')
+  expect(results.filter((text) => text === 'alone')).toHaveLength(2)
+})
+
 /** The real orchestrator, with a second manifest whose agents only read. */
 async function open(settings: Record<string, unknown> = {}): Promise<TestOrchestrator> {
   const office = await openTestOrchestrator(settings)
@@ -88,13 +115,29 @@ async function create(
 
 /** Lets the root agent make calls until its task has passed, and answers with the tools that its model was told of. */
 async function run(
-  { mock, orchestrator, send, projectId, rootId: taskId }: TestOrchestrator,
+  office: TestOrchestrator,
   calls: { name: string; input: Record<string, unknown> }[],
 ): Promise<string[]> {
+  const { mock, send } = office
   mock.play({ match: 'Go', turns: calls.map((call) => ({ toolCalls: [call] })) })
   await send('Go')
-  const look = { params: { projectId, taskId }, query: {}, body: undefined }
-  await vi.waitFor(async () => expect(await orchestrator.getTask(look)).toMatchObject({ status: 'passed' }), patience)
+  await passed(office)
   const { tools } = JSON.parse(mock.requests[0]?.body ?? '') as { tools: { name: string }[] }
   return tools.map(({ name }) => name)
+}
+
+async function passed({ orchestrator, projectId, rootId: taskId }: TestOrchestrator): Promise<void> {
+  const look = { params: { projectId, taskId }, query: {}, body: undefined }
+  await vi.waitFor(async () => expect(await orchestrator.getTask(look)).toMatchObject({ status: 'passed' }), patience)
+}
+
+/** The texts of all results from now on. */
+function resultsOf({ orchestrator }: TestOrchestrator): string[] {
+  const results: string[] = []
+  orchestrator.subscribe((frame) => {
+    if (frame.kind !== 'event' || frame.event.type !== 'tool_result') return
+    const [part] = frame.event.content as { text?: string }[]
+    results.push(part?.text ?? '')
+  })
+  return results
 }

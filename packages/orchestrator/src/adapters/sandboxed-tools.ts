@@ -203,7 +203,11 @@ function openAgentTools(
     const { content, structured, isError } = await executeTool(
       tools,
       { name, input },
-      { signal: context.signal, onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)) },
+      {
+        signal: context.signal,
+        enter: context.enter,
+        onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)),
+      },
     )
     const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
     if (started?.success) watch(context.callId, started.data.id, String(input.command))
@@ -241,7 +245,9 @@ function openAgentTools(
     call,
     allows: (tool) => isOwnToolAllowed(tool, tools.gate),
     uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),
-    isHeavy: (name) => tools.registry.resolve(name).tool.side_effect_class === 'shell',
+    // Whoever looks after a command in the background runs none.
+    isHeavy: (name) =>
+      name !== builtinTools.background && tools.registry.resolve(name).tool.side_effect_class === 'shell',
     park: () => tools.park(),
     async close() {
       closing.abort()

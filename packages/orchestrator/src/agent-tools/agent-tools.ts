@@ -54,18 +54,14 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
   return specs.map((spec) => ({
     ...spec,
     uri: tools.uriOf(spec.name),
-    async handler(input, { toolCallId, signal }) {
-      const leave = tools.isHeavy(spec.name) ? await ctx.heavyTools.enter(signal) : undefined
+    handler(input, { toolCallId, signal }) {
+      const enter = tools.isHeavy(spec.name) ? () => ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => {
         agent.doing = text
         agent.idle.moved()
         ctx.touch(agent.taskId)
       }
-      try {
-        return await tools.call(spec.name, input, { callId: toolCallId, signal, onProgress })
-      } finally {
-        leave?.()
-      }
+      return tools.call(spec.name, input, { callId: toolCallId, signal, onProgress, enter })
     },
   }))
 }
