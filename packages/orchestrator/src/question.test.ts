@@ -186,6 +186,20 @@ test('an agent that waits for an approval is not said to work, and is again once
   expect(office.orchestrator().agents()).toEqual({ live: 1, working: 1 })
 })
 
+test('a command that waits for an approval keeps no other command from running', async () => {
+  const office = await openOffice(
+    {
+      shop: ({ calls }) => ({ calls: calls.length === 0 ? [bash('ask'), bash('build')] : [{ name: loopTools.yield }] }),
+    },
+    { settings: { maxConcurrentHeavyTools: 1 } },
+  )
+  await office.say('Go')
+  await office.settle()
+
+  expect(await open(office)).toMatchObject([{ kind: 'approval' }])
+  expect(await office.results()).toEqual(['did: build'])
+})
+
 test('an approval lets a call run, a refusal is heard by the model, and a stop ends the question', async () => {
   const office = await openOffice({
     shop: ({ calls }) => ({

@@ -12,7 +12,7 @@ import {
 } from '@matrix/task-tree'
 import { deliverMessage, inTurn } from './delivery.ts'
 import { markStopped } from './drive.ts'
-import type { ProjectContext } from './project-context.ts'
+import { agentsAbove, type ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { isoNow } from './world.ts'
 
@@ -27,7 +27,7 @@ export async function createTask(
 ): Promise<TaskNode> {
   const known = input.id === undefined ? undefined : ctx.tree.find(input.id)
   if (known) return known
-  if (input.agent !== undefined) await ctx.tools.checkAgent?.(input.agent)
+  if (input.agent !== undefined) await ctx.tools.checkAgent?.([input.agent, ...agentsAbove(ctx, parentId)])
   const { maxDepth } = await ctx.settings()
   const task = await createInTree(ctx.tree, parentId, input, { editedBy, maxDepth })
   return changed(ctx, task)

@@ -1,7 +1,7 @@
 import type { ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
-import type { ApprovalPort } from '@matrix/tool-manager'
+import type { ApprovalPort, OwnTool } from '@matrix/tool-manager'
 import type { Ask } from './server-approval.ts'
 
 /** A command that outlived the call that started it, and has now ended. */
@@ -25,12 +25,20 @@ export type AgentToolsRequest = {
   onBackgroundEnd(callId: string, end: BackgroundEnd): void
 }
 
-export type ToolCallContext = { callId: string; signal: AbortSignal; onProgress?: (text: string) => void }
+export type ToolCallContext = {
+  callId: string
+  signal: AbortSignal
+  onProgress?: (text: string) => void
+  /** Takes the place that the call needs, once nobody has to be asked any more; what it answers gives the place back. */
+  enter?: (() => Promise<() => void>) | undefined
+}
 
 /** The tools of one agent. Nothing runs until one is called. */
 export type AgentTools = {
   specs(): Promise<ToolSpec[]>
   call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult>
+  /** Whether the user and the manifest let the agent call a tool that the orchestrator itself provides. */
+  allows(tool: OwnTool): boolean
   /** The address of a tool, as its manifest pins it. */
   uriOf(name: string): string
   /** Whether a call takes a core for itself, such as a test run. */
@@ -44,8 +52,11 @@ export type AgentTools = {
 /** Where agents get their tools from. */
 export type ToolHost = {
   open(request: AgentToolsRequest): Promise<AgentTools>
-  /** Throws when there is no manifest of this name; whether it may be used is asked when an agent starts. */
-  checkAgent?(name: string): Promise<void>
+  /**
+   * Throws when there is no manifest of the first name, or when it allows more than one of those above, nearest first. Whether
+   * one that came with a repository may be used is asked when an agent starts.
+   */
+  checkAgent?(agents: AgentToolsRequest['agents']): Promise<void>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
   adopt(worktree: string): Promise<void>
   /** Puts before a person what agents by these manifests could use once somebody agrees. No agent waits for it. */

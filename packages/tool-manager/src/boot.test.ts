@@ -22,12 +22,13 @@ if (!sandbox.status.available)
     `NOT TESTED: nothing can be boxed here. ${sandbox.status.reason} To test it: ${sandbox.status.fix}\n`,
   )
 
-test('a child that may do more than its parent does not start', async () => {
-  const parent = { manifest: manifestOf([scriptedServer()]) }
-  const child = manifestOf([scriptedServer()], { allowed_side_effects: ['read', 'write'] })
+test('an agent that may do more than one of those above it does not start', async () => {
+  const reads = manifestOf([scriptedServer()])
+  const writes = manifestOf([scriptedServer()], { allowed_side_effects: ['read', 'write'] })
+  const above = [{ manifest: writes }, { manifest: reads }]
 
-  await expect(bootHarness({ manifest: child, parent })).rejects.toMatchObject({ code: 'AUTHORIZATION_DENIED' })
-  await expect(bootHarness({ manifest: parent.manifest, parent })).resolves.toBeDefined()
+  await expect(bootHarness({ manifest: writes, above })).rejects.toMatchObject({ code: 'AUTHORIZATION_DENIED' })
+  await expect(bootHarness({ manifest: reads, above })).resolves.toBeDefined()
 })
 
 test('the model is not told of tools that it can never call', async () => {

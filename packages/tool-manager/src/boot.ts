@@ -38,8 +38,8 @@ export type BootOptions = {
   lockFiles?: LockFiles | undefined
   /** The lock's when absent. */
   policy?: Policy | undefined
-  /** What the one that starts this agent may do: the agent may do no more. */
-  parent?: Grant | undefined
+  /** What those above this agent may do: the agent may do no more than any of them. */
+  above?: readonly Grant[] | undefined
   skill?: ToolAllowlist | undefined
   /** Patterns of tools that the user denies, whatever anyone else says. */
   deny?: readonly string[] | undefined
@@ -87,10 +87,10 @@ export type ServerReport = { alias: string; tookMs: number } & (
 
 /** Prepares the tools of one agent. Refuses what is malformed or grants too much; starts nothing. */
 export function bootTools(options: BootOptions): Tools {
-  const { pool, manifest, lock, parent, skill, deny, worktree } = options
+  const { pool, manifest, lock, above = [], skill, deny, worktree } = options
   if (lock) assertLocked(lock, manifest)
   const grant: Grant = { manifest, policy: options.policy ?? lock?.policy }
-  if (parent) assertWithin(parent, grant)
+  assertWithin(grant, above)
 
   const registry = buildRegistry(manifest)
   const base: PathBase = defaultPathBase(worktree ?? process.cwd())
@@ -148,17 +148,18 @@ function assertLocked(lock: Lock, manifest: Manifest): void {
     throw new MatrixError('TOOL_DRIFT', `The lock of ${manifest.agent} was made for another version of the manifest.`)
 }
 
-function assertWithin(parent: Grant, child: Grant): void {
-  const attenuation = attenuate(parent, child)
-  if (attenuation.allowed) return
-  const [first] = attenuation.reasons
-  throw new MatrixError(
-    'AUTHORIZATION_DENIED',
-    `${child.manifest.agent} may do more than its parent. ${first?.message}`,
-    {
-      hint: 'Take it out of the child, or give it to the parent first.',
-    },
-  )
+/** Throws when a grant allows something that one of those above it does not. */
+export function assertWithin(grant: Grant, above: readonly Grant[]): void {
+  for (const outer of above) {
+    const attenuation = attenuate(outer, grant)
+    if (attenuation.allowed) continue
+    const [first] = attenuation.reasons
+    throw new MatrixError(
+      'AUTHORIZATION_DENIED',
+      `${grant.manifest.agent} may do more than ${outer.manifest.agent}, which stands above it. ${first?.message}`,
+      { hint: 'Take it out of the one below, or give it to the one above first.' },
+    )
+  }
 }
 
 /** What the model is shown and the box must allow; the gate decides each call on its own. */

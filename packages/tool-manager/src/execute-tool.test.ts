@@ -1,3 +1,4 @@
+import type { Policy } from '@matrix/manifest'
 import { expect, test } from 'vitest'
 import { bootHarness, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
 
@@ -56,6 +57,31 @@ test('case 28: a result that is nested a hundred thousand deep is an error like 
   expect(await call('deep', { depth: 100_000 })).toMatchObject({ isError: true, code: 'TOOL_FAILED' })
   expect(await call('deep', { depth: 50 })).toMatchObject({ isError: false })
   expect(textOf(await call('echo', { value: 'still here' }))).toBe('still here')
+})
+
+test('a call takes its place once a person has said yes, and gives it back when it is over', async () => {
+  const policy: Policy = { tools: ['*'], allowedTools: [], toolsSettings: {}, resources: [], hooks: {} }
+  const steps: string[] = []
+  const { call } = await bootHarness({
+    policy,
+    servers: [scriptedServer({ tools: [surface('echo'), surface('fail')] })],
+    async approve({ id, inputDigest, input }) {
+      steps.push('asked')
+      if (input !== null && typeof input === 'object' && 'no' in input) return { decision: 'deny' }
+      return { decision: 'allow', scope: 'once', id, inputDigest }
+    },
+  })
+  const enter = async () => {
+    steps.push('entered')
+    return () => void steps.push('left')
+  }
+
+  await call('echo', { no: true }, { enter })
+  expect(steps.splice(0)).toEqual(['asked'])
+  await call('echo', { value: 1 }, { enter })
+  expect(steps.splice(0)).toEqual(['asked', 'entered', 'left'])
+  await call('fail', {}, { enter })
+  expect(steps).toEqual(['asked', 'entered', 'left'])
 })
 
 test('a call that is cancelled ends at once, and the server is told', async () => {

@@ -18,6 +18,8 @@ export type ExecuteOptions = {
   onProgress?: ((progress: CallProgress) => void) | undefined
   /** Replaces the tool's own limit. */
   timeoutMs?: number | undefined
+  /** Waited for once the call may be made, and before it is. What it answers is called when the call is over. */
+  enter?: (() => Promise<() => void>) | undefined
 }
 
 type Input = Record<string, unknown>
@@ -115,7 +117,16 @@ function deny(
   }
 }
 
-function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
+async function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
+  const leave = await options.enter?.()
+  try {
+    return await send(tools, tool, input, options)
+  } finally {
+    leave?.()
+  }
+}
+
+function send(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
   const { signal, onProgress, timeoutMs = effectiveTimeoutMs(tool.tool) } = options
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
     const surface = live.get(tool.tool.name)

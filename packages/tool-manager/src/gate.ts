@@ -13,6 +13,7 @@ import {
   matchesPathList,
   mayHoldDenied,
   type PathBase,
+  type SideEffect,
   type ToolAllowlist,
   type ToolName,
   type ToolSettings,
@@ -56,6 +57,18 @@ export function checkGate(call: GateCall, rules: GateRules): Verdict {
 type Step = (call: GateCall, rules: GateRules) => Verdict | undefined
 
 const steps: readonly Step[] = [checkUser, checkHook, checkSkill, checkSideEffects, checkDenials, checkApproval]
+
+/** A tool that no manifest lists, because Matrix itself provides it. Without a class it does nothing that classes speak of. */
+export type OwnTool = { name: string; side_effect_class?: SideEffect | undefined }
+
+/** The user's word and the side effects of the manifest hold for these too. */
+export function isOwnToolAllowed(
+  { name, side_effect_class: needs }: OwnTool,
+  { grant, deny = [] }: GateRules,
+): boolean {
+  if (isToolAllowed(deny, { server: undefined, tool: name })) return false
+  return needs === undefined || grant.manifest.allowed_side_effects.includes(needs)
+}
 
 /** Policies know the tools of the built-in server by their bare names. */
 export function policyName({ server, tool }: ResolvedTool): ToolName {

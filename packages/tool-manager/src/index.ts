@@ -1,6 +1,6 @@
 export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, ApprovalScope } from './approval.ts'
 export { openApprovalFile } from './approval-file.ts'
-export { type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
+export { assertWithin, type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
 export { builtinSurfaces } from './builtin/builtin-surface.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'
@@ -11,7 +11,15 @@ export { type CallTarget, noTarget } from './call-target.ts'
 export type { CallProgress } from './connection.ts'
 export { agreeToSurface, type DriftedField, type DriftedTool, describeDrift, soundLock } from './drift.ts'
 export { type ExecuteOptions, executeTool, type ToolCall } from './execute-tool.ts'
-export { checkGate, type GateCall, type GateRules, type GateStep, type Verdict } from './gate.ts'
+export {
+  checkGate,
+  type GateCall,
+  type GateRules,
+  type GateStep,
+  isOwnToolAllowed,
+  type OwnTool,
+  type Verdict,
+} from './gate.ts'
 export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
 export { fetchNpmPackage, type NpmPackage } from './npm-package.ts'
 export {

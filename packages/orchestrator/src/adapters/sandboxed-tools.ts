@@ -14,10 +14,12 @@ import type { ToolExecResult } from '@matrix/provider-loop'
 import {
   type ApprovalMemory,
   agreeToSurface,
+  assertWithin,
   bootTools,
   checkGate,
   executeTool,
   giveTree,
+  isOwnToolAllowed,
   type LockFiles,
   type PoolEvent,
   type ResolvedTool,
@@ -121,10 +123,13 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     async adopt(worktree) {
       if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
     },
-    async checkAgent(name) {
-      await options.loadManifest(name).catch((error) => {
+    async checkAgent(agents) {
+      try {
+        const [own, ...above] = await grantsOf(agents)
+        assertWithin(grantOf(own), grantsBeyond(own, above))
+      } catch (error) {
         if (!(error instanceof MatrixError && error.code === 'AGENT_UNAPPROVED')) throw error
-      })
+      }
     },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
@@ -148,14 +153,13 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     async open(request) {
       const [own, ...above] = await grantsOf(request.agents)
       const { deny } = await options.defaults()
-      const [nearest] = above
       const tools = bootTools({
         pool: options.pool,
         manifest: own.manifest,
         lock: own.lock,
         lockFiles: own.lockFiles,
         policy: own.policy,
-        parent: nearest && nearest !== own ? grantOf(nearest) : undefined,
+        above: grantsBeyond(own, above),
         deny,
         worktree: request.worktree,
         base: own.base,
@@ -169,6 +173,11 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
       })
     },
   }
+}
+
+/** What all those above may do, but for those who work by the same manifest. */
+function grantsBeyond(own: LoadedManifest, above: readonly LoadedManifest[]): Grant[] {
+  return [...new Set(above)].filter((each) => each !== own).map(grantOf)
 }
 
 function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
@@ -194,7 +203,11 @@ function openAgentTools(
     const { content, structured, isError } = await executeTool(
       tools,
       { name, input },
-      { signal: context.signal, onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)) },
+      {
+        signal: context.signal,
+        enter: context.enter,
+        onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)),
+      },
     )
     const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
     if (started?.success) watch(context.callId, started.data.id, String(input.command))
@@ -230,8 +243,11 @@ function openAgentTools(
   return {
     specs: () => tools.specs(),
     call,
+    allows: (tool) => isOwnToolAllowed(tool, tools.gate),
     uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),
-    isHeavy: (name) => tools.registry.resolve(name).tool.side_effect_class === 'shell',
+    // Whoever looks after a command in the background runs none.
+    isHeavy: (name) =>
+      name !== builtinTools.background && tools.registry.resolve(name).tool.side_effect_class === 'shell',
     park: () => tools.park(),
     async close() {
       closing.abort()

@@ -13,7 +13,7 @@ import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
 import { conversationTools } from './conversation-tools.ts'
 import { doneTool } from './done-tool.ts'
-import type { OwnTool } from './own-tool.ts'
+import { type OwnTool, servedName } from './own-tool.ts'
 import { reviewTools } from './review-tools.ts'
 import { treeTools } from './tree-tools.ts'
 
@@ -53,11 +53,6 @@ export function buildServer(ctx: ProjectContext, agent: Agent): McpServer {
       (input, { mcpReq }) => callTool(ctx, agent, tool, input, mcpReq),
     )
   return server
-}
-
-/** `mcp__mxd__create_task` is what a model says, `create_task` what the server of that alias has. */
-function servedName(wireName: string): string {
-  return wireName.replace(`mcp__${BUILTIN_ALIAS}__`, '')
 }
 
 async function callTool(

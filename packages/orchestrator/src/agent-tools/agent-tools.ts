@@ -4,15 +4,19 @@ import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
 import { type AgentServer, ownTools } from './agent-server.ts'
-import type { OwnTool } from './own-tool.ts'
+import { mayCall, type OwnTool } from './own-tool.ts'
 
-/** Everything that the agent of one task can call: the orchestrator's own tools, the loop's verbs, and what its manifest allows. */
+/**
+ * Everything that the agent of one task can call: what it may of the orchestrator's own tools, the loop's verbs, without which
+ * it could not end, and what its manifest allows.
+ */
 export async function createAgentTools(
   ctx: ProjectContext,
   agent: Agent,
   server: AgentServer,
 ): Promise<ToolDefinition[]> {
-  const own = ownTools.map((tool) => bind(server, tool))
+  const offered = ownTools.filter((tool) => tool.name === loopTools.done || mayCall(agent, tool))
+  const own = offered.map((tool) => bind(server, tool))
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   return [...own, ...verbs, ...(await externalTools(ctx, agent))]
 }
@@ -50,18 +54,14 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
   return specs.map((spec) => ({
     ...spec,
     uri: tools.uriOf(spec.name),
-    async handler(input, { toolCallId, signal }) {
-      const leave = tools.isHeavy(spec.name) ? await ctx.heavyTools.enter(signal) : undefined
+    handler(input, { toolCallId, signal }) {
+      const enter = tools.isHeavy(spec.name) ? () => ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => {
         agent.doing = text
         agent.idle.moved()
         ctx.touch(agent.taskId)
       }
-      try {
-        return await tools.call(spec.name, input, { callId: toolCallId, signal, onProgress })
-      } finally {
-        leave?.()
-      }
+      return tools.call(spec.name, input, { callId: toolCallId, signal, onProgress, enter })
     },
   }))
 }

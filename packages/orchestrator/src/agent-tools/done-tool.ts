@@ -1,7 +1,8 @@
 import { loopTools } from '@matrix/protocol'
 import { textResult } from '@matrix/provider-loop'
 import * as z from 'zod'
-import { ownTool } from './own-tool.ts'
+import { mayCall, ownTool } from './own-tool.ts'
+import { commitTool } from './review-tools.ts'
 
 export const doneTool = ownTool({
   name: loopTools.done,
@@ -17,7 +18,8 @@ export const doneTool = ownTool({
         `Not ended: ${running.map(({ title }) => `"${title}"`).join(', ')} still run. Wait for them with yield, or tell them to stop.`,
         true,
       )
-    const uncommitted = await ctx.worktrees.uncommitted(agent.taskId)
+    // Whoever may not commit could never end.
+    const uncommitted = mayCall(agent, commitTool) ? await ctx.worktrees.uncommitted(agent.taskId) : []
     if (uncommitted.length > 0)
       return textResult(
         `Not ended: not committed yet: ${uncommitted.slice(0, 20).join(', ')}. Commit what belongs to your work and remove the rest.`,

@@ -6,22 +6,26 @@ import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
 
+export const commitTool = ownTool({
+  name: names.commit,
+  description:
+    'Commits everything in your worktree that is not ignored, on your branch. Small commits with a message that says what changes for the reader. Your tools cannot write to .git themselves.',
+  sideEffect: 'write',
+  input: z.object({ message: z.string().trim().min(1).max(10_000) }),
+  async run(ctx, agent, { message }, callId) {
+    const made = firstMadeAt(agent, callId)
+    const { commit, files } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
+    return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}` : 'There is nothing to commit.'
+  },
+})
+
 export const reviewTools = [
-  ownTool({
-    name: names.commit,
-    description:
-      'Commits everything in your worktree that is not ignored, on your branch. Small commits with a message that says what changes for the reader. Your tools cannot write to .git themselves.',
-    input: z.object({ message: z.string().trim().min(1).max(10_000) }),
-    async run(ctx, agent, { message }, callId) {
-      const made = firstMadeAt(agent, callId)
-      const { commit, files } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
-      return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}` : 'There is nothing to commit.'
-    },
-  }),
+  commitTool,
   ownTool({
     name: names.updateBranch,
     description:
       'Brings what the task above has merged since into your branch. Commit first. Where both changed the same lines, the files get conflict markers: resolve them, then commit.',
+    sideEffect: 'write',
     input: z.object({}),
     async run(ctx, agent) {
       const result = await updateBranch(ctx, agent.taskId)
@@ -44,6 +48,7 @@ export const reviewTools = [
     name: names.mergeTask,
     description:
       'Merges what a sub task has committed into the branch of the task above it. Look at its changes first. Works while the task still runs, so that commits can be taken one by one.',
+    sideEffect: 'write',
     input: z.object({
       taskId,
       how: z.enum(['merge', 'squash']).optional(),

@@ -188,7 +188,7 @@ export const settings = {
     default: {},
   },
   deny: {
-    description: 'Tools that no agent may call, such as "bash" or "@github/*". Every layer adds to it.',
+    description: 'Tools that no agent may call, such as "bash", "merge_task" or "@github/*". Every layer adds to it.',
     schema: z.array(text).max(1_000),
     layers: anywhere,
     merge: 'add',

@@ -1,4 +1,4 @@
-import type { AgentTools, ToolHost } from '../tool-host.ts'
+import type { AgentTools, ToolCallContext, ToolHost } from '../tool-host.ts'
 import type { Mortal } from './mortal.testing.ts'
 import type { Outside } from './outside.testing.ts'
 
@@ -17,16 +17,29 @@ export function simulateTools(
   { step }: Mortal,
   { outside, now, background, expiries, plant }: SimulatedToolsOptions,
 ): ToolHost {
+  const run = async (taskId: string, command: string, { callId, signal, enter }: ToolCallContext): Promise<string> => {
+    const leave = await enter?.()
+    try {
+      if (command === 'hang')
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      return await step('bash', () => {
+        const [, path, words] = /^write (\S+) (.*)$/.exec(command) ?? []
+        outside.effects.push({ taskId, callId })
+        if (path && words) outside.worktrees.get(taskId)?.files.set(path, words)
+        return `did: ${command}`
+      })
+    } finally {
+      leave?.()
+    }
+  }
+
   const open: ToolHost['open'] = async (request) => {
     const { taskId } = request
     const tools: AgentTools = {
       specs: async () => [bashSpec],
-      async call(_name, input, { callId, signal }) {
+      async call(_name, input, context) {
+        const { callId, signal } = context
         const command = String(input.command)
-        if (command === 'hang')
-          await new Promise((_, reject) =>
-            signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-          )
         if (command.startsWith('ask')) {
           const expiry = new AbortController()
           expiries.add(expiry)
@@ -34,12 +47,7 @@ export function simulateTools(
           const answer = await request.approve(approvalOf(callId, command, now()), { signal: either })
           if (answer.decision === 'deny') return { content: [{ type: 'text', text: 'denied' }], isError: true }
         }
-        const text = await step('bash', () => {
-          const [, path, words] = /^write (\S+) (.*)$/.exec(command) ?? []
-          outside.effects.push({ taskId, callId })
-          if (path && words) outside.worktrees.get(taskId)?.files.set(path, words)
-          return `did: ${command}`
-        })
+        const text = await run(taskId, command, context)
         if (signal.aborted) throw signal.reason
         if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
         const process = { processId: 'p1', command }
@@ -47,6 +55,7 @@ export function simulateTools(
         background.set(taskId, () => request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }))
         return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
       },
+      allows: () => true,
       uriOf: (name) => `matrix://tool/${name}@1`,
       isHeavy: () => true,
       view: async () => ({}) as never,
