@@ -2,7 +2,6 @@ import {
   attenuate,
   findToolSettings,
   type Grant,
-  isToolAllowed,
   isToolInSkill,
   isToolVisible,
   type Lock,
@@ -20,7 +19,7 @@ import { MatrixError, type ToolSpec } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
 import { builtinSurfaces, isBuiltinServer } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
-import { type GateRules, policyName } from './gate.ts'
+import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
 import type { ManagedServer } from './managed-server.ts'
 import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
@@ -176,7 +175,7 @@ function isCallable(
     needs !== 'chain' &&
     manifest.allowed_side_effects.includes(needs) &&
     (!policy || isToolVisible(policy.tools, name)) &&
-    !isToolAllowed(deny, name) &&
+    !isDenied(deny, name) &&
     (isToolInSkill(skill, tool.uri) || (digest !== undefined && isToolInSkill(skill, { ...tool.uri, pin: digest })))
   )
 }

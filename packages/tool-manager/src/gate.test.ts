@@ -1,7 +1,7 @@
 import { type Policy, SideEffect, type Tool, type ToolSettings } from '@matrix/manifest'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkGate, type GateRules } from './gate.ts'
+import { checkGate, type GateRules, isDenied } from './gate.ts'
 import { buildRegistry } from './registry.ts'
 import { manifestOf, scriptedServer } from './scripted-server.testing.ts'
 
@@ -25,6 +25,19 @@ test('each step is asked in its order, and the first that says no gives the reas
   expect(decide(without('deny', 'blocked'))).toMatchObject({ step: 'skill' })
   expect(decide(without('deny', 'blocked', 'skill'))).toMatchObject({ step: 'side-effects' })
   expect(decide(without('deny', 'blocked', 'skill', 'manifest'))).toMatchObject({ step: 'settings' })
+})
+
+test.each(['@scripted', '@scripted/echo', 'mcp__scripted__echo', 'mcp__scripted__*'])(
+  'the user denies a tool by %s',
+  (name) => {
+    expect(decide({ deny: [name] })).toMatchObject({ verdict: 'deny', step: 'user' })
+  },
+)
+
+test.each(['bash', '@mxd/bash', 'mcp__mxd__bash'])("the user denies one of Matrix's own tools by %s", (name) => {
+  const own = { server: undefined, tool: 'bash' }
+
+  expect([isDenied([name], own), isDenied([name], { ...own, tool: 'search' })]).toEqual([true, false])
 })
 
 test('a tool that is not in allowedTools is asked about', () => {

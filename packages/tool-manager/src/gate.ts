@@ -66,8 +66,16 @@ export function isOwnToolAllowed(
   { name, side_effect_class: needs }: OwnTool,
   { grant, deny = [] }: GateRules,
 ): boolean {
-  if (isToolAllowed(deny, { server: undefined, tool: name })) return false
+  if (isDenied(deny, { server: undefined, tool: name })) return false
   return needs === undefined || grant.manifest.allowed_side_effects.includes(needs)
+}
+
+/** Whether the user denies a tool, by a pattern of policies or by the name that stands in conversations. */
+export function isDenied(deny: readonly string[], tool: ToolName): boolean {
+  return isToolAllowed(
+    deny.map((pattern) => pattern.replace(/^mcp__(.+?)__/, '@$1/')),
+    tool,
+  )
 }
 
 /** Policies know the tools of the built-in server by their bare names. */
@@ -81,7 +89,7 @@ export function leavesOutDenied({ server, tool }: ResolvedTool): boolean {
 }
 
 function checkUser({ tool }: GateCall, { deny = [] }: GateRules): Verdict | undefined {
-  if (!isToolAllowed(deny, policyName(tool))) return undefined
+  if (!isDenied(deny, policyName(tool))) return undefined
   return denied('user', `The user denies ${nameOf(tool)}.`)
 }
 
