@@ -1,7 +1,8 @@
-import { loopTools } from '@matrix/protocol'
+import { loopTools, MatrixError } from '@matrix/protocol'
 import { expect, test } from 'vitest'
 import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
 
+const none = { query: {}, body: undefined }
 const waits: Script = () => ({ calls: [{ name: loopTools.yield }] })
 
 test('a damaged session blocks its own task and names the line; the others go on', async () => {
@@ -36,6 +37,45 @@ test('whoever waits for a task whose session is damaged is told so, once', async
     event.type === 'message' && event.message.source === 'task_message' ? [event.message.content] : [],
   )
   expect(told).toEqual([expect.stringContaining('This task cannot go on')])
+})
+
+test('a damaged session keeps no edit of the tree, no word to others and no start of Matrix from succeeding', async () => {
+  const { office, taskId } = await officeWithPart()
+  office.machine.damage(office.rootId, (text) => text.replace('"type"', '"tyqe"'))
+  await office.restart()
+  await office.settle()
+  await office.orchestrator().dismissAttention({ params: { attentionId: `failure:${office.rootId}` }, ...none })
+  const otherId = await office.create('Other')
+  const waiting = await office.orchestrator().listAttention({ params: {}, ...none })
+  await office.say('And you?', { taskId })
+  const { problems } = await office.restart()
+  await office.settle()
+
+  expect(waiting).toMatchObject([{ taskId: office.rootId, text: expect.stringContaining('matrix task repair') }])
+  expect(problems.join()).toContain(`${office.rootId}.jsonl:2`)
+  expect(await office.task(otherId)).toMatchObject({ title: 'Other' })
+  expect(office.machine.requests.at(-1)?.text).toContain('And you?')
+})
+
+test('a project whose agents cannot be brought back says why, and the others are', async () => {
+  let isBroken = false
+  const recover = async () => {
+    if (!isBroken) return []
+    isBroken = false
+    throw new MatrixError('GIT_FAILED', 'git is not there')
+  }
+  const office = await openOffice(
+    { shop: waits, bakery: waits },
+    { planted: { worktrees: (worktrees) => ({ ...worktrees, recover }) } },
+  )
+  const other = await office.register('/bakery')
+  await office.say('Hello')
+  await office.say('Hello', { projectId: other.projectId, taskId: other.rootId })
+  await office.settle()
+  isBroken = true
+  const resumed = await office.restart()
+
+  expect(resumed).toMatchObject({ waiting: 1, problems: ['shop: git is not there'] })
 })
 
 test('a line torn by a power cut is cut off, and the message after it is kept', async () => {

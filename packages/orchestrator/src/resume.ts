@@ -72,6 +72,7 @@ export async function repairTask(ctx: ProjectContext, taskId: string): Promise<R
   ctx.halted.delete(task.id)
   ctx.attention.removeOf(task.id, 'failure')
   if ((await judge(ctx, task)) === 'continued') launchAgent(ctx, task.id)
+  await deliverNotices(ctx)
   ctx.touch(task.id)
   return repair
 }

@@ -14,7 +14,7 @@ const waits = { toolCalls: [{ name: 'mcp__mxd__yield' }] }
 test('a damaged session is put before a person with what to do, the others go on, and once repaired so does it', async () => {
   const { mock, orchestrator, projectId, rootId, dataDirectory, send, reopen, close } = await openTestOrchestrator()
   mock.play({ match: 'Wait for the others', turns: [waits, waits, waits, waits, waits] })
-  mock.play({ match: '# Part', turns: [waits, waits] })
+  mock.play({ match: '# Part', turns: [waits, waits, waits] })
   await send('Wait for the others')
   const body = { title: 'Part', description: '', parentId: rootId }
   const { id: taskId } = await orchestrator.createTask({ params: { projectId }, query: {}, body })
@@ -36,6 +36,7 @@ test('a damaged session is put before a person with what to do, the others go on
     { kind: 'failure', taskId, text: expect.stringMatching(/\.jsonl:4[\s\S]*matrix task repair/) },
   ])
   await expect(say(again, 'Hello?')).rejects.toMatchObject({ code: 'SESSION_CORRUPT' })
+  await again.createTask({ params: { projectId }, query: {}, body: { ...body, title: 'Piece', parentId: taskId } })
   await say(again, 'Are you well?', rootId)
   await rests(again, rootId)
 
@@ -43,6 +44,9 @@ test('a damaged session is put before a person with what to do, the others go on
   expect(repaired?.outcome).toBe('restored')
   expect(existsSync(repaired?.original ?? '')).toBe(true)
   expect(await again.listAttention({ params: {}, ...none })).toEqual([])
+  await rests(again, taskId)
+  const { events } = await again.readEvents({ params: { projectId, taskId }, query: { limit: 50 }, body: undefined })
+  expect(JSON.stringify(events)).toContain('Piece')
   await say(again, 'And you?')
   await rests(again, taskId)
   expect(mock.problems).toEqual([])
