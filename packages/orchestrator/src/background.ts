@@ -3,6 +3,7 @@ import { deliverMessage, isHeldByPerson } from './delivery.ts'
 import { haltTask, problemOf, showProblem } from './halt.ts'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
+import { refreshAgent } from './stop.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
 import { isoNow } from './world.ts'
 
@@ -24,6 +25,19 @@ export function noteBackgroundStart(
   ctx.processes.set(messageId(taskId, callId), { ...command, taskId, startedAt: isoNow(ctx.world) })
 }
 
+/** The ids of the commands that run for a task. */
+export function commandsOf({ processes }: ProjectContext, taskId: string): string[] {
+  return [...processes].flatMap(([id, command]) => (command.taskId === taskId ? [id] : []))
+}
+
+/** Commands end with the tools of the agent that started them. It is told when it is launched the next time. */
+export function forgetCommands(ctx: ProjectContext, taskId: string): void {
+  for (const id of commandsOf(ctx, taskId)) {
+    ctx.processes.delete(id)
+    ctx.searchedForLost.delete(taskId)
+  }
+}
+
 /** Tells an agent that a command which it left running has ended. */
 export async function deliverBackgroundEnd(
   ctx: ProjectContext,
@@ -34,6 +48,8 @@ export async function deliverBackgroundEnd(
   ctx.processes.delete(messageId(taskId, callId))
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
   const task = ctx.tree.get(taskId)
+  const agent = ctx.agents.get(taskId)
+  if (agent) await refreshAgent(ctx, agent)
   const message = queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end })
   await deliverMessage(ctx, taskId, message, { wake: task.status === 'in_progress' }).catch((error) => {
     // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
@@ -89,7 +105,8 @@ async function reportLost(ctx: ProjectContext, taskId: string, commands: readonl
   for (const { callId, processId, command } of commands) {
     const id = messageId(taskId, callId)
     if (ctx.processes.has(id)) continue
-    const output = 'How it ended is not known: Matrix was started anew, or could not write it down.'
+    const output =
+      'How it ended is not known: its agent was stopped, Matrix was started anew, or it could not be written down.'
     const message = queueMessage.backgroundComplete({ id, processId, command, exitCode: null, output })
     await deliverMessage(ctx, taskId, message, { wake: false })
   }

@@ -9,6 +9,7 @@ import { ensureWorktree, type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
+import { refreshAgent } from './stop.ts'
 import { watchEvents, watchRoute, watchTool } from './telemetry.ts'
 import { isoNow } from './world.ts'
 
@@ -174,6 +175,7 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       await recordCost(ctx, taskId)
       await agent.tools?.park()
       ctx.touch(taskId)
+      void refreshAgent(ctx, agent)
       break
     case 'agent_active':
       agent.activity = 'working'

@@ -6,7 +6,7 @@ import type { Agent, EventOf, StopReason } from './agent.ts'
 import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
-import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
+import { deliverBackgroundEnd, forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
@@ -42,6 +42,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     server: undefined,
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
+    isOutdated: false,
     endingCall: undefined,
     callTimes: new Map(),
     repeated: new Set(),
@@ -75,6 +76,7 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
+    forgetCommands(ctx, agent.taskId)
     await agent.server?.close().catch(() => undefined)
     leave(ctx, agent)
   }

@@ -19,6 +19,7 @@ export function simulateTools(
 ): ToolHost {
   const open: ToolHost['open'] = async (request) => {
     const { taskId } = request
+    let isClosed = false
     const tools: AgentTools = {
       specs: async () => [bashSpec],
       async call(_name, input, { callId, signal }) {
@@ -44,14 +45,19 @@ export function simulateTools(
         if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
         const process = { processId: 'p1', command }
         request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
-        background.set(taskId, () => request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }))
+        background.set(taskId, () => {
+          // Nothing outlives the tools that started it, and nobody hears of it from them.
+          if (!isClosed) request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' })
+        })
         return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
       },
       uriOf: (name) => `matrix://tool/${name}@1`,
       isHeavy: () => true,
       view: async () => ({}) as never,
       park: async () => {},
-      close: async () => {},
+      async close() {
+        isClosed = true
+      },
     }
     return plant(tools)
   }
