@@ -213,7 +213,9 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   if (result.exitReason !== 'interrupted' && agent.endingCall !== undefined) {
     const success = result.exitReason === 'done_passed'
     const { output, turns } = result
-    return completeTask(ctx, taskId, { callId: agent.endingCall, success, output, events: held, turns })
+    const { endingCall: callId, callTimes } = agent
+    const calledAt = callTimes.get(callId) ?? ''
+    return completeTask(ctx, taskId, { callId, calledAt, success, output, events: held, turns })
   }
   await ctx.log.append(taskId, held)
   await recordCost(ctx, taskId)

@@ -6,7 +6,7 @@ import type { Agent, EventOf, StopReason } from './agent.ts'
 import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
-import { deliverBackgroundEnd, forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
+import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
@@ -118,8 +118,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     agents,
     approve: (request, options) =>
       askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
-    onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
-    onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
+    onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, agent, callId, command),
   })
   agent.server = openAgentServer(ctx, agent)
   const tools = await createAgentTools(ctx, agent, agent.server)

@@ -106,8 +106,7 @@ export const projectOperations: ProjectOperations = {
       worktree: task.worktreePath ?? '',
       agents: agentsAbove(ctx, task.id),
       approve: async () => ({ decision: 'deny' }),
-      onBackgroundStart: () => {},
-      onBackgroundEnd: () => {},
+      onBackgroundStart: () => () => {},
     })
     return tools.view().finally(() => tools.close())
   },

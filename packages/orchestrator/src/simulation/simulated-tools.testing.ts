@@ -44,10 +44,10 @@ export function simulateTools(
         if (signal.aborted) throw signal.reason
         if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
         const process = { processId: 'p1', command }
-        request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
+        const onEnd = request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
         background.set(taskId, () => {
           // Nothing outlives the tools that started it, and nobody hears of it from them.
-          if (!isClosed) request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' })
+          if (!isClosed) onEnd({ ...process, exitCode: 0, output: 'all green' })
         })
         return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
       },
