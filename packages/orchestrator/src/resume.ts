@@ -120,20 +120,24 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   }
   const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events) })
   if (pending.some(isHeard)) return 'continued'
-  if (state === 'done') return 'ended'
-  if (task.status !== 'in_progress') return 'ended'
+  if (state === 'done' || task.status !== 'in_progress') {
+    await remind(ctx, task)
+    return 'ended'
+  }
   await reportRecentlyLost(ctx, task.id, events)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
   if (await isBlocked(ctx, task, events)) return 'waiting'
   return isWaiting(events) ? 'waiting' : 'continued'
 }
 
+const news: ReadonlySet<QueueMessage['source']> = new Set(['tree_change', 'task_complete', 'background_complete'])
+
 /**
- * Which messages are a reason to wake an agent again. Who has ended is not woken for a change in the tree, and who waits for a
- * person's answer hears together with it that a command has ended.
+ * Which messages are a reason to wake an agent again. Who has ended is not started for news, and who waits for a person's
+ * answer hears together with it that a command has ended.
  */
 function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (message: QueueMessage) => boolean {
-  return ({ source }) => !(isDone && source === 'tree_change') && !(isAsking && source === 'background_complete')
+  return ({ source }) => !(isDone && news.has(source)) && !(isAsking && source === 'background_complete')
 }
 
 /** Whether the last thing that happened was a problem that only a person can solve. */
