@@ -7,12 +7,7 @@ const waits: Script = () => ({ calls: [{ name: loopTools.yield }] })
 
 test('a damaged session blocks its own task and names the line; the others go on', async () => {
   const { office, taskId } = await officeWithPart()
-  office.machine.damage(taskId, (text) =>
-    text
-      .split('\n')
-      .map((line, index) => (index === 3 ? line.replace('"type"', '"tyqe"') : line))
-      .join('\n'),
-  )
+  office.machine.damage(taskId, breakLine(3))
   const { problems } = await office.restart()
   await office.settle()
 
@@ -106,6 +101,57 @@ for (const [how, content] of [
     expect(office.machine.requests.some(({ text }) => text.includes('Hello again'))).toBe(true)
   })
 
+test('a tree that is rebuilt gives its tasks back their budgets and agents', async () => {
+  const office = await openOffice({ shop: waits, Part: waits })
+  const body = { title: 'Part', description: '', parentId: office.rootId, budgetUsd: 1, agent: 'reader' }
+  const { id: taskId } = await office
+    .orchestrator()
+    .createTask({ params: { projectId: office.projectId }, query: {}, body })
+  await office.say('Hello')
+  await office.say('Go', { taskId })
+  await office.settle()
+  await office.machine.writeTree(undefined)
+  await office.restart()
+  await office.settle()
+
+  expect(await office.task(taskId)).toMatchObject({ title: 'Part', budgetUsd: 1, agent: 'reader' })
+})
+
+for (const [where, line, title] of [
+  ['at its end', 8, 'Part'],
+  ['before it says what its task is', 1, 'Task'],
+] as const)
+  test(`a tree is rebuilt although a session is damaged ${where}, whose task can be repaired`, async () => {
+    const { office, taskId } = await officeWithPart()
+    office.machine.damage(taskId, breakLine(line))
+    await office.machine.writeTree(undefined)
+    const { problems } = await office.restart()
+    await office.settle()
+    await office.say('Are you well?')
+    await office.settle()
+
+    expect(problems.join()).toContain(`${taskId}.jsonl:${line + 1}`)
+    expect(await office.task(taskId)).toMatchObject({
+      title: expect.stringContaining(title),
+      parentId: office.rootId,
+      activity: 'blocked',
+      problem: { code: 'SESSION_CORRUPT' },
+    })
+    expect(office.machine.requests.at(-1)?.text).toContain('Are you well?')
+  })
+
+test('a tree whose root has a damaged session is rebuilt with that root', async () => {
+  const { office, taskId } = await officeWithPart()
+  office.machine.damage(office.rootId, breakLine(1))
+  await office.machine.writeTree(undefined)
+  await office.restart()
+  await office.settle()
+
+  const root = { parentId: null, title: 'shop', baseBranch: 'trunk', problem: { code: 'SESSION_CORRUPT' } }
+  expect(await office.task()).toMatchObject(root)
+  expect(await office.task(taskId)).toMatchObject({ parentId: office.rootId, activity: 'waiting' })
+})
+
 for (const taskId of ['../../etc/passwd', 'a\0b', '--help', '__proto__', 'constructor', 'toString', ''])
   test(`a task cannot be called ${JSON.stringify(taskId)}`, async () => {
     const office = await openOffice({ shop: waits })
@@ -114,6 +160,12 @@ for (const taskId of ['../../etc/passwd', 'a\0b', '--help', '__proto__', 'constr
     await expect(office.say('Hello', { taskId })).rejects.toMatchObject({ code: 'TASK_ID_MALFORMED' })
     expect(office.machine.disk.names().filter((name) => name.endsWith('.jsonl'))).toEqual([])
   })
+
+const breakLine = (line: number) => (text: string) =>
+  text
+    .split('\n')
+    .map((each, index) => (index === line ? each.replace('"type"', '"tyqe"') : each))
+    .join('\n')
 
 async function officeWithPart(): Promise<{ office: Office; taskId: string }> {
   const office = await openOffice({ shop: waits, Part: waits })

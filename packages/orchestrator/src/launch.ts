@@ -200,6 +200,8 @@ async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string
       worktreePath: worktree,
       parentId: task.parentId,
       description: task.description,
+      ...(task.agent !== undefined && { agent: task.agent }),
+      ...(task.budgetUsd !== undefined && { budgetUsd: task.budgetUsd }),
     },
     { type: 'notice', ...stamp, text: ctx.prompts.header({ worktree, memory, task, role: roleOf(task) }) },
   ])
