@@ -72,7 +72,8 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     isFinished = true
   } catch (error) {
     if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
-    else if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
+    // They may have stopped it while the problem was written down.
+    if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)

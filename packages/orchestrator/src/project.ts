@@ -20,6 +20,7 @@ import { type BudgetLimit, createLedger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { Neighbours, ProjectContext, Prompts, Role } from './project-context.ts'
 import type { Project as Registered } from './project-registry.ts'
+import { createRoomWatch, goOnWithRoom, tasksWithoutRoom } from './room-watch.ts'
 import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
 import { approveSetup } from './setup-approval.ts'
@@ -140,6 +141,11 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     heavyTools: ports.heavyTools,
     agents: new Map(),
     halted: new Map(),
+    room: createRoomWatch(ports.world.clock, {
+      isNeeded: () => !closing.signal.aborted && tasksWithoutRoom(ctx).length > 0,
+      hasRoom: () => store.reserve.hasRoom(),
+      onRoom: () => goOnWithRoom(ctx),
+    }),
     processes: new Map(),
     searchedForLost: new Set(),
     questionTimers: new Map(),
@@ -214,6 +220,7 @@ export function viewBrokenProject(registered: Registered, problem: Problem): Pro
 async function closeProject(ctx: ProjectContext): Promise<void> {
   ctx.closing.abort()
   for (const cancel of ctx.questionTimers.values()) cancel()
+  ctx.room.end()
   await Promise.all([...ctx.agents.values()].map((agent) => interruptAgent(agent, 'shutdown')))
   await ctx.tree.close()
   await ctx.store.close()

@@ -10,6 +10,7 @@ import { isStopped, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
+import { tellOfRoom } from './room-watch.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { deliverNotices, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
@@ -126,7 +127,12 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   }
   await reportRecentlyLost(ctx, task.id, events)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
-  if (await isBlocked(ctx, task, events)) return 'waiting'
+  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+  if (last?.type === 'error' && last.code === 'STORAGE_FULL') {
+    await tellOfRoom(ctx, task.id, { wake: false })
+    return 'continued'
+  }
+  if (await isBlocked(ctx, task, last)) return 'waiting'
   return isWaiting(events) ? 'waiting' : 'continued'
 }
 
@@ -141,8 +147,7 @@ function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (m
 }
 
 /** Whether the last thing that happened was a problem that only a person can solve. */
-async function isBlocked(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<boolean> {
-  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+async function isBlocked(ctx: ProjectContext, task: TaskNode, last: DurableEvent | undefined): Promise<boolean> {
   if (last?.type !== 'error' && last?.type !== 'budget_exceeded') return false
   const { code, message, hint = '' } = last.type === 'error' ? last : budgetProblem(last)
   ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })
