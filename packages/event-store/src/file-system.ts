@@ -30,6 +30,8 @@ export type FileSystem = {
   syncDirectory(path: string): Promise<void>
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  /** How much room there is for files beside this one. */
+  freeBytes(path: string): Promise<number>
   /** The name of the network file system that holds the path, if one does. */
   findNetwork(path: string): Promise<string | undefined>
 }
@@ -62,6 +64,10 @@ export const nodeFileSystem: FileSystem = {
   },
   rename: (from, to) => nodeFs.promises.rename(from, to),
   remove: (path) => nodeFs.promises.rm(path, { force: true }),
+  async freeBytes(path) {
+    const { bavail, bsize } = await nodeFs.promises.statfs(dirname(path))
+    return bavail * bsize
+  },
   async findNetwork(path) {
     if (process.platform !== 'linux') return undefined
     const { type } = await nodeFs.promises.statfs(path)

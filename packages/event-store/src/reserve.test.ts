@@ -29,6 +29,19 @@ test('on a full disk the reserve makes room for what still has to be said, and i
   expect(disk.readNow('/data/reserve')?.byteLength).toBe(size)
 })
 
+test('there is room again when the reserve fits and as much beside it, whether it is held or not', async () => {
+  const disk = simulateDisk(4)
+  const reserve = await openReserve(disk.boot(), '/data/reserve', size)
+  disk.setCapacity(2 * size - 1)
+  expect(await reserve.hasRoom()).toBe(false)
+  await reserve.refill()
+  expect(await reserve.hasRoom()).toBe(false)
+  disk.setCapacity(2 * size)
+  expect(await reserve.hasRoom()).toBe(true)
+  await reserve.spend()
+  expect(await reserve.hasRoom()).toBe(true)
+})
+
 test('what was reserved is held by the next process too, after a power cut', async () => {
   const disk = simulateDisk(2)
   await (await openReserve(disk.boot(), '/data/reserve', size)).refill()

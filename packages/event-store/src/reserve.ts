@@ -10,6 +10,8 @@ export type Reserve = {
   spend(): Promise<boolean>
   /** Takes the room back once there is enough again, and answers whether it is held. */
   refill(): Promise<boolean>
+  /** Whether the disk has room for the reserve and for as much again: with less, it would soon be full once more. */
+  hasRoom(): Promise<boolean>
 }
 
 const CHUNK = 1024 * 1024
@@ -35,6 +37,10 @@ export async function openReserve(fileSystem: FileSystem, path: string, bytes: n
       })
       held = await filling
       return held
+    },
+    async hasRoom() {
+      const wanted = Math.max(bytes, CHUNK) + (held ? 0 : bytes)
+      return (await fileSystem.freeBytes(path)) >= wanted
     },
   }
 }

@@ -216,6 +216,7 @@ export function simulateDisk(seed: number): SimulatedDisk {
           if (names.has(path)) changeNames([dirname(path)], (map) => map.delete(path))
         },
       }),
+    freeBytes: (path) => perform(born, 'stat', path, { apply: () => Math.max(0, capacity - used()) }),
     findNetwork: async () => undefined,
   })
 

@@ -24,6 +24,8 @@ export type Agent = {
   server: AgentServer | undefined
   readonly idle: IdleWatch
   stopReason: StopReason | undefined
+  /** Whether settings have changed since it was launched. */
+  isOutdated: boolean
   /** The call with which the agent ended itself; its result is stored together with the end. */
   endingCall: string | undefined
   /** When each call of the present turn was recorded. */

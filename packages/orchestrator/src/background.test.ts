@@ -1,8 +1,10 @@
 import { loopTools } from '@matrix/protocol'
 import { checkpointSections } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
-import { openOffice, type Script } from './simulation/office.testing.ts'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
+import type { AgentTools } from './tool-host.ts'
 
+const none = { query: {}, body: undefined }
 const starts: Script = ({ calls }) =>
   calls.length === 0
     ? { calls: [{ name: 'mcp__mxd__bash', input: { command: 'npm test', background: true } }] }
@@ -36,6 +38,70 @@ test('a command that ended with its process is reported once after the restart',
   )
   expect(reports).toHaveLength(1)
   expect(office.machine.requests.at(-1)?.text).toContain('started anew')
+})
+
+test('a command that was ended with its agent, because a person stopped it, is reported when the agent goes on', async () => {
+  const office = await openOffice({ shop: starts })
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.say('Go')
+  await office.settle()
+  await office.orchestrator().stopAgent({ params, ...none })
+  const listed = await office.orchestrator().listProcesses({ params, ...none })
+  await office.orchestrator().resumeAgent({ params, ...none })
+  await office.settle()
+
+  expect(listed).toEqual([])
+  expect(office.machine.requests.at(-1)?.text).toContain('How it ended is not known')
+})
+
+test('a change of settings ends no command; its agent takes them when the command has ended', async () => {
+  const { office, launches } = await officeThatCounts(starts)
+  await office.say('Go')
+  await office.settle()
+  await setMaxTurns(office)
+  const listed = await office.orchestrator().listProcesses({ params: { projectId: office.projectId }, ...none })
+  office.machine.background.get(office.rootId)?.()
+  await office.settle()
+
+  expect(listed).toMatchObject([{ command: 'npm test', isRunning: true }])
+  expect(office.machine.requests.at(-1)?.text).toContain('all green')
+  expect(launches()).toBe(2)
+})
+
+test('an agent that cannot go on takes new settings at once, and is told of the command that ended with it', async () => {
+  let hasKey = true
+  const { office } = await officeThatCounts((said) => {
+    if (!hasKey) throw Object.assign(new Error('401 no such key'), { status: 401 })
+    return starts(said)
+  })
+  await office.say('Go')
+  await office.settle()
+  hasKey = false
+  await office.say('Are you there?')
+  await office.settle()
+  hasKey = true
+  await setMaxTurns(office)
+  await office.say('Go on')
+  await office.settle()
+
+  expect(office.machine.requests.at(-1)?.text).toContain('How it ended is not known')
+})
+
+test('an agent that worked when settings changed takes them once it waits', async () => {
+  const { office, launches } = await officeThatCounts(({ calls }) =>
+    calls.length === 0
+      ? { calls: [{ name: 'mcp__mxd__bash', input: { command: 'ask' } }] }
+      : { calls: [{ name: loopTools.yield }] },
+  )
+  await office.say('Go')
+  await office.settle()
+  await setMaxTurns(office)
+  office.machine.expire()
+  await office.settle()
+  await office.say('And now?')
+  await office.settle()
+
+  expect(launches()).toBe(2)
 })
 
 test('whoever was forked from an agent is not told of the commands that run for that one', async () => {
@@ -144,5 +210,20 @@ test('an end that cannot be written down is put before a person, and told to the
   await office.settle()
 
   expect(waiting).toMatchObject({ kind: 'failure', taskId: office.rootId })
-  expect(office.machine.requests.at(-1)?.text).toContain('could not write it down')
+  expect(office.machine.requests.at(-1)?.text).toContain('could not be written down')
 })
+
+/** An office that knows how often an agent was launched. */
+async function officeThatCounts(shop: Script): Promise<{ office: Office; launches(): number }> {
+  let launches = 0
+  const tools = (each: AgentTools) => {
+    launches += 1
+    return each
+  }
+  return { office: await openOffice({ shop }, { planted: { tools } }), launches: () => launches }
+}
+
+function setMaxTurns(office: Office) {
+  const params = { layer: 'local' as const, key: 'maxTurns' }
+  return office.orchestrator().setConfig({ params, query: { projectId: office.projectId }, body: { value: 50 } })
+}

@@ -1,40 +1,56 @@
 import { builtinTools, type DurableEvent, queueMessage, type ToolContent } from '@matrix/protocol'
+import type { Agent } from './agent.ts'
+import { messageIdForCall, messageIdOf } from './agent-tools/call-id.ts'
 import { deliverMessage, isHeldByPerson } from './delivery.ts'
 import { haltTask, problemOf, showProblem } from './halt.ts'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
+import { refreshAgent } from './stop.ts'
 import type { BackgroundCommand, BackgroundEnd } from './tool-host.ts'
 import { isoNow } from './world.ts'
 
-function messageId(taskId: string, callId: string): string {
-  return `${taskId}/${callId}/ended`
-}
+/** The message that tells of the end of a command has an id that follows from the call which started it. */
+const endOf = (startId: string) => `${startId}/ended`
 
-/** The call that started the command whose end this message tells. */
-function endedCallOf(id: string): string {
-  return /^[^/]+\/(.+)\/ended$/.exec(id)?.[1] ?? ''
-}
-
+/** Takes in a command that an agent has left running, and answers with what is to be called when it ends. */
 export function noteBackgroundStart(
   ctx: ProjectContext,
-  taskId: string,
+  agent: Agent,
   callId: string,
   command: BackgroundCommand,
-): void {
-  ctx.processes.set(messageId(taskId, callId), { ...command, taskId, startedAt: isoNow(ctx.world) })
+): (end: BackgroundEnd) => void {
+  const { taskId } = agent
+  const id = endOf(messageIdForCall(agent, callId))
+  ctx.processes.set(id, { ...command, taskId, startedAt: isoNow(ctx.world) })
+  return (end) => void deliverBackgroundEnd(ctx, taskId, id, end)
+}
+
+/** The ids of the commands that run for a task. */
+export function commandsOf({ processes }: ProjectContext, taskId: string): string[] {
+  return [...processes].flatMap(([id, command]) => (command.taskId === taskId ? [id] : []))
+}
+
+/** Commands end with the tools of the agent that started them. It is told when it is launched the next time. */
+export function forgetCommands(ctx: ProjectContext, taskId: string): void {
+  for (const id of commandsOf(ctx, taskId)) {
+    ctx.processes.delete(id)
+    ctx.searchedForLost.delete(taskId)
+  }
 }
 
 /** Tells an agent that a command which it left running has ended. */
-export async function deliverBackgroundEnd(
+async function deliverBackgroundEnd(
   ctx: ProjectContext,
   taskId: string,
-  callId: string,
+  id: string,
   end: BackgroundEnd,
 ): Promise<void> {
-  ctx.processes.delete(messageId(taskId, callId))
+  ctx.processes.delete(id)
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
   const task = ctx.tree.get(taskId)
-  const message = queueMessage.backgroundComplete({ id: messageId(taskId, callId), ...end })
+  const agent = ctx.agents.get(taskId)
+  if (agent) await refreshAgent(ctx, agent)
+  const message = queueMessage.backgroundComplete({ id, ...end })
   await deliverMessage(ctx, taskId, message, { wake: task.status === 'in_progress' }).catch((error) => {
     // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
     ctx.searchedForLost.delete(taskId)
@@ -86,36 +102,36 @@ async function wakeForLost(ctx: ProjectContext, taskId: string): Promise<void> {
 }
 
 async function reportLost(ctx: ProjectContext, taskId: string, commands: readonly StartedCommand[]): Promise<void> {
-  for (const { callId, processId, command } of commands) {
-    const id = messageId(taskId, callId)
+  for (const { id, processId, command } of commands) {
     if (ctx.processes.has(id)) continue
-    const output = 'How it ended is not known: Matrix was started anew, or could not write it down.'
+    const output =
+      'How it ended is not known: its agent was stopped, Matrix was started anew, or it could not be written down.'
     const message = queueMessage.backgroundComplete({ id, processId, command, exitCode: null, output })
     await deliverMessage(ctx, taskId, message, { wake: false })
   }
 }
 
-type StartedCommand = { callId: string; processId: string; command: string }
+type StartedCommand = { id: string; processId: string; command: string }
 
 /** The background commands that a session has started, and those of them whose end it was never told. */
 function openCommands() {
-  const asked = new Map<string, string>()
+  const asked = new Map<string, { id: string; command: string }>()
   const started = new Map<string, StartedCommand>()
   return {
     unended: () => [...started.values()],
     take(event: DurableEvent): void {
       if (event.type === 'tool_call' && event.name === builtinTools.bash) {
         const { command, background } = (event.input ?? {}) as { command?: unknown; background?: unknown }
-        if (background === true) asked.set(event.callId, String(command))
+        if (background === true) asked.set(event.callId, { id: endOf(messageIdOf(event)), command: String(command) })
       }
-      if (event.type === 'message') started.delete(endedCallOf(event.message.id))
+      if (event.type === 'message') started.delete(event.message.id)
       // What comes before was said in the session that this one was forked from, and runs for that one.
       if (event.type === 'fork_marker') started.clear()
       if (event.type !== 'tool_result' || event.isError) return
       const { callId, content } = event
-      const command = asked.get(callId)
+      const call = asked.get(callId)
       const processId = readProcessId(content)
-      if (command !== undefined && processId) started.set(callId, { callId, processId, command })
+      if (call && processId) started.set(call.id, { ...call, processId })
     },
   }
 }

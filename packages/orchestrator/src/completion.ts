@@ -1,6 +1,7 @@
 import { type DurableEvent, loopTools, queueMessage } from '@matrix/protocol'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
+import { messageIdOf } from './agent-tools/call-id.ts'
 import { deliverMessage } from './delivery.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { reviewTask } from './review-attention.ts'
@@ -9,6 +10,8 @@ import { isoNow } from './world.ts'
 /** How an agent ended itself, and what of it is not stored yet. */
 export type Done = {
   callId: string
+  /** When it was called, as its session says. */
+  calledAt: string
   success: boolean
   output: string
   /** The last events of the run, which belong together with its end. */
@@ -20,10 +23,12 @@ export type Done = {
 export function readDone(events: DurableEvent[]): Done | undefined {
   const call = events.findLast((event): event is EventOf<'tool_call'> => event.type === 'tool_call')
   if (call?.name !== loopTools.done || call.invalidInput !== undefined) return undefined
-  const isAnswered = events.some((event) => event.type === 'tool_result' && event.callId === call.callId)
+  const since = events.slice(events.indexOf(call))
+  const isAnswered = since.some((event) => event.type === 'tool_result' && event.callId === call.callId)
   const { status, summary } = (call.input ?? {}) as { status?: unknown; summary?: unknown }
   if (isAnswered || (status !== 'passed' && status !== 'failed') || typeof summary !== 'string') return undefined
-  return { callId: call.callId, success: status === 'passed', output: summary, events: [], turns: 0 }
+  const { callId, ts: calledAt } = call
+  return { callId, calledAt, success: status === 'passed', output: summary, events: [], turns: 0 }
 }
 
 /**
@@ -39,7 +44,7 @@ export async function completeTask(ctx: ProjectContext, taskId: string, done: Do
       ctx,
       above.id,
       queueMessage.taskComplete({
-        id: `${taskId}/${done.callId}`,
+        id: messageIdOf({ taskId, callId: done.callId, ts: done.calledAt }),
         taskId,
         title: task.title,
         success: done.success,

@@ -9,6 +9,7 @@ import { ensureWorktree, type Launch, readMemory } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
+import { refreshAgent } from './stop.ts'
 import { watchEvents, watchRoute, watchTool } from './telemetry.ts'
 import { isoNow } from './world.ts'
 
@@ -174,6 +175,7 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       await recordCost(ctx, taskId)
       await agent.tools?.park()
       ctx.touch(taskId)
+      void refreshAgent(ctx, agent)
       break
     case 'agent_active':
       agent.activity = 'working'
@@ -211,7 +213,9 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   if (result.exitReason !== 'interrupted' && agent.endingCall !== undefined) {
     const success = result.exitReason === 'done_passed'
     const { output, turns } = result
-    return completeTask(ctx, taskId, { callId: agent.endingCall, success, output, events: held, turns })
+    const { endingCall: callId, callTimes } = agent
+    const calledAt = callTimes.get(callId) ?? ''
+    return completeTask(ctx, taskId, { callId, calledAt, success, output, events: held, turns })
   }
   await ctx.log.append(taskId, held)
   await recordCost(ctx, taskId)

@@ -21,6 +21,7 @@ test('on a full disk, the room that was held back is used to say why work stoppe
     log,
     store: { reserve: { spend } },
     halted: new Map(),
+    room: { begin() {} },
     world: { clock: { now: () => 0 } },
     tree: { find: () => undefined },
   } as unknown as ProjectContext

@@ -21,7 +21,7 @@ export function budgetProblem({ scope, costUsd, budgetUsd }: EventOf<'budget_exc
 /** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */
 export async function blockTask(ctx: ProjectContext, taskId: string, error: unknown): Promise<void> {
   const problem = problemOf(error)
-  ctx.halted.set(taskId, { kind: 'blocked', problem })
+  hold(ctx, taskId, problem)
   const ts = isoNow(ctx.world)
   if (problem.code === 'STORAGE_FULL') await ctx.store.reserve.spend().catch(() => false)
   // Where the session itself cannot be written, the problem is only shown.
@@ -33,8 +33,14 @@ export async function blockTask(ctx: ProjectContext, taskId: string, error: unkn
 export function haltTask(ctx: ProjectContext, taskId: string, problem: Problem): void {
   const task = ctx.tree.find(taskId)
   if (!task) return
-  ctx.halted.set(taskId, { kind: 'blocked', problem })
+  hold(ctx, taskId, problem)
   showProblem(ctx, task, problem, isoNow(ctx.world))
+}
+
+/** Somebody has to let the task go on; but who only lacks room does so as soon as there is some. */
+function hold(ctx: ProjectContext, taskId: string, problem: Problem): void {
+  ctx.halted.set(taskId, { kind: 'blocked', problem })
+  if (problem.code === 'STORAGE_FULL') ctx.room.begin()
 }
 
 /** Messages of one clause have no full stop; with something behind them they need one. */
@@ -50,7 +56,7 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
   await tellTaskAbove(ctx, task, problem, ts)
 }
 
-/** The task above would wait in vain for one that cannot go on. */
+/** The task above would wait in vain for one that cannot go on. Who only lacks room goes on by itself. */
 export async function tellTaskAbove(
   ctx: ProjectContext,
   { id: taskId, title }: TaskNode,
@@ -58,7 +64,7 @@ export async function tellTaskAbove(
   ts: string,
 ): Promise<void> {
   const above = taskAbove(ctx, taskId)
-  if (above?.status !== 'in_progress') return
+  if (above?.status !== 'in_progress' || problem.code === 'STORAGE_FULL') return
   const message = queueMessage.taskMessage({
     id: `${taskId}/error/${ts}`,
     fromTaskId: taskId,

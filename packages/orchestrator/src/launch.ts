@@ -6,7 +6,7 @@ import type { Agent, EventOf, StopReason } from './agent.ts'
 import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
-import { deliverBackgroundEnd, noteBackgroundStart, reportLostProcesses } from './background.ts'
+import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
@@ -42,6 +42,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     server: undefined,
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
+    isOutdated: false,
     endingCall: undefined,
     callTimes: new Map(),
     repeated: new Set(),
@@ -71,10 +72,12 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     isFinished = true
   } catch (error) {
     if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
-    else if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
+    // They may have stopped it while the problem was written down.
+    if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
+    forgetCommands(ctx, agent.taskId)
     await agent.server?.close().catch(() => undefined)
     leave(ctx, agent)
   }
@@ -116,8 +119,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     agents,
     approve: (request, options) =>
       askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
-    onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, taskId, callId, command),
-    onBackgroundEnd: (callId, end) => void deliverBackgroundEnd(ctx, taskId, callId, end),
+    onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, agent, callId, command),
   })
   agent.server = openAgentServer(ctx, agent)
   const tools = await createAgentTools(ctx, agent, agent.server)
@@ -199,6 +201,8 @@ async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string
       worktreePath: worktree,
       parentId: task.parentId,
       description: task.description,
+      ...(task.agent !== undefined && { agent: task.agent }),
+      ...(task.budgetUsd !== undefined && { budgetUsd: task.budgetUsd }),
     },
     { type: 'notice', ...stamp, text: ctx.prompts.header({ worktree, memory, task, role: roleOf(task) }) },
   ])

@@ -270,11 +270,16 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
           total.problems.push(`${entry.registered.name}: ${entry.problem.message}`)
           continue
         }
-        const { waiting, continued, ended, problems } = await resumeProject(entry.open.ctx)
-        total.waiting += waiting
-        total.continued += continued
-        total.ended += ended
-        total.problems.push(...entry.open.notices, ...problems)
+        total.problems.push(...entry.open.notices)
+        try {
+          const { waiting, continued, ended, problems } = await resumeProject(entry.open.ctx)
+          total.waiting += waiting
+          total.continued += continued
+          total.ended += ended
+          total.problems.push(...problems)
+        } catch (error) {
+          total.problems.push(`${entry.registered.name}: ${problemOf(error).message}`)
+        }
       }
       return total
     },

@@ -10,6 +10,7 @@ import type { Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
 import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
+import type { RoomWatch } from './room-watch.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -54,6 +55,8 @@ export type ProjectContext = {
   readonly agents: Map<string, Agent>
   /** Why the agent of a task cannot go on, or that a person stopped it. */
   readonly halted: Map<string, Halt>
+  /** Lets those go on who were held up by a full disk. */
+  readonly room: RoomWatch
   /** Commands that run in the background, by the id of the message that will tell of their end. */
   readonly processes: Map<string, BackgroundCommand & { taskId: string; startedAt: string }>
   /** Whose sessions were looked through for commands that ran when Matrix ended. */

@@ -3,6 +3,7 @@ import { MatrixError, queueMessage } from '@matrix/protocol'
 import type { BackgroundProcess, EventPage } from '@matrix/protocol/http'
 import { answerApproval } from './approvals.ts'
 import { deliverMessage } from './delivery.ts'
+import { problemOf, showProblem } from './halt.ts'
 import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
@@ -21,6 +22,7 @@ import {
   rewindTask,
   updateTask,
 } from './tasks.ts'
+import { isoNow } from './world.ts'
 
 const byUser = { editedBy: 'user' } as const
 
@@ -104,8 +106,7 @@ export const projectOperations: ProjectOperations = {
       worktree: task.worktreePath ?? '',
       agents: agentsAbove(ctx, task.id),
       approve: async () => ({ decision: 'deny' }),
-      onBackgroundStart: () => {},
-      onBackgroundEnd: () => {},
+      onBackgroundStart: () => () => {},
     })
     return tools.view().finally(() => tools.close())
   },
@@ -197,7 +198,10 @@ async function tellTaskAbove(ctx: ProjectContext, taskId: string, messageId: str
     toTitle: title,
     text,
   })
-  await deliverMessage(ctx, above.id, message, { wake: !ctx.halted.has(above.id) })
+  // What the person said has arrived where they said it; that it is not heard above is another problem.
+  await deliverMessage(ctx, above.id, message, { wake: !ctx.halted.has(above.id) }).catch((error) =>
+    showProblem(ctx, above, problemOf(error), isoNow(ctx.world)),
+  )
 }
 
 function processOf(ctx: ProjectContext, processId: string) {

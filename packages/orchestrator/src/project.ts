@@ -1,5 +1,5 @@
 import { type DataStore, findResumeState } from '@matrix/event-store'
-import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import type { Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import {
@@ -20,6 +20,7 @@ import { type BudgetLimit, createLedger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { Neighbours, ProjectContext, Prompts, Role } from './project-context.ts'
 import type { Project as Registered } from './project-registry.ts'
+import { createRoomWatch, goOnWithRoom, tasksWithoutRoom } from './room-watch.ts'
 import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
 import { approveSetup } from './setup-approval.ts'
@@ -27,7 +28,7 @@ import { createTaskFrames } from './task-frames.ts'
 import { agentActivity, isBusy, viewTask } from './task-view.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
-import type { World } from './world.ts'
+import { isoNow, type World } from './world.ts'
 
 /** What a project is opened with. Everything that reaches outside is in here. */
 export type ProjectPorts = {
@@ -140,6 +141,11 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     heavyTools: ports.heavyTools,
     agents: new Map(),
     halted: new Map(),
+    room: createRoomWatch(ports.world.clock, {
+      isNeeded: () => !closing.signal.aborted && tasksWithoutRoom(ctx).length > 0,
+      hasRoom: () => store.reserve.hasRoom(),
+      onRoom: () => goOnWithRoom(ctx),
+    }),
     processes: new Map(),
     searchedForLost: new Set(),
     questionTimers: new Map(),
@@ -214,6 +220,7 @@ export function viewBrokenProject(registered: Registered, problem: Problem): Pro
 async function closeProject(ctx: ProjectContext): Promise<void> {
   ctx.closing.abort()
   for (const cancel of ctx.questionTimers.values()) cancel()
+  ctx.room.end()
   await Promise.all([...ctx.agents.values()].map((agent) => interruptAgent(agent, 'shutdown')))
   await ctx.tree.close()
   await ctx.store.close()
@@ -223,7 +230,7 @@ const lostTree = ['TREE_MISSING', 'TREE_TRUNCATED', 'TREE_DAMAGED']
 
 async function openOrRebuildTree(
   { name }: Registered,
-  { directory, treeOptions, findBaseBranch }: ProjectPorts,
+  { world, directory, treeOptions, findBaseBranch }: ProjectPorts,
   store: DataStore,
   notices: string[],
 ): Promise<TaskTree<Agent>> {
@@ -235,37 +242,68 @@ async function openOrRebuildTree(
     const baseBranch = await findBaseBranch()
     if (sessions.length === 0 && error.code === 'TREE_MISSING')
       return createTree<Agent>(directory, { title: name, baseBranch }, treeOptions)
-    const tasks = await tasksFromSessions(store, sessions, { name, baseBranch })
+    const tasks = await tasksFromSessions(store, sessions, { name, baseBranch, now: isoNow(world), notices })
     if (tasks.length === 0) throw error
     notices.push(`${error.message}; ${tasks.length} tasks were rebuilt from their sessions.`)
     return rebuildTree<Agent>(directory, tasks, treeOptions)
   }
 }
 
-/** What sessions say about the tasks that they belong to. Tasks that never started are not among them. */
-async function tasksFromSessions(
-  store: DataStore,
-  sessions: string[],
-  { name, baseBranch }: { name: string; baseBranch: string },
-): Promise<TaskNode[]> {
+type Rebuilding = { name: string; baseBranch: string; now: string; notices: string[] }
+
+/**
+ * What sessions say about the tasks that they belong to, as far as they can be read. Tasks that never started are not among
+ * them; those whose sessions are damaged before their beginning are, because only what is in the tree can be repaired.
+ */
+async function tasksFromSessions(store: DataStore, sessions: string[], rebuilding: Rebuilding): Promise<TaskNode[]> {
   const tasks: TaskNode[] = []
+  const nameless: string[] = []
   for (const sessionId of sessions) {
-    const events: DurableEvent[] = []
-    for await (const batch of store.read(sessionId)) for (const { event } of batch) events.push(event as DurableEvent)
+    const { events, damage } = await readUndamaged(store, sessionId)
+    if (damage)
+      rebuilding.notices.push(`${damage.message}; the tree knows of this session only what stands before that.`)
     const started = events.findLast(
       (event): event is EventOf<'task_started'> => event.type === 'task_started' && event.taskId === sessionId,
     )
-    if (started) tasks.push(taskFromSession(started, events, { name, baseBranch }))
+    if (started) tasks.push(taskFromSession(started, events, rebuilding))
+    else if (damage && TaskId.safeParse(sessionId).success) nameless.push(sessionId)
+  }
+  // No task is older than the root, and ids are sorted by their age.
+  const rootId = tasks.find(({ parentId }) => parentId === null)?.id ?? nameless.toSorted()[0]
+  for (const taskId of nameless) {
+    const isRoot = taskId === rootId
+    const place = {
+      title: isRoot ? '' : `Task ${taskId}`,
+      branch: '',
+      worktreePath: '',
+      parentId: isRoot ? null : rootId,
+    }
+    tasks.push(taskFromSession({ type: 'task_started', taskId, ts: rebuilding.now, ...place }, [], rebuilding))
   }
   return tasks
+}
+
+async function readUndamaged(
+  store: DataStore,
+  sessionId: string,
+): Promise<{ events: DurableEvent[]; damage?: MatrixError }> {
+  const events: DurableEvent[] = []
+  try {
+    for await (const batch of store.read(sessionId)) for (const { event } of batch) events.push(event as DurableEvent)
+    return { events }
+  } catch (error) {
+    // A disk that cannot be read now may be readable later: no tree is made from half of what is there.
+    if (!(error instanceof MatrixError) || error.code !== 'SESSION_CORRUPT') throw error
+    return { events, damage: error }
+  }
 }
 
 function taskFromSession(
   started: EventOf<'task_started'>,
   events: DurableEvent[],
-  { name, baseBranch }: { name: string; baseBranch: string },
+  { name, baseBranch }: Pick<Rebuilding, 'name' | 'baseBranch'>,
 ): TaskNode {
-  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '' } = started
+  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent, budgetUsd } = started
   const end = events.findLast(
     (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
   )
@@ -275,15 +313,17 @@ function taskFromSession(
     title: title || name,
     description,
     status: isDone ? (end?.exitReason === 'done_passed' ? 'passed' : 'failed') : 'in_progress',
-    branch,
+    branch: branch || null,
     parentId,
     children: [],
-    worktreePath,
+    worktreePath: worktreePath || null,
     costUsd: 0,
     editedBy: 'agent',
     persistent: false,
     createdAt: ts,
     updatedAt: events.at(-1)?.ts ?? ts,
+    ...(agent !== undefined && { agent }),
+    ...(budgetUsd !== undefined && { budgetUsd }),
     ...(parentId === null && { baseBranch }),
   }
 }

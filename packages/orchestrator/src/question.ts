@@ -7,13 +7,14 @@ import { isoNow } from './world.ts'
 
 type Asked = EventOf<'clarification_requested'>
 
-function questionId({ taskId, clarificationId }: Pick<Asked, 'taskId' | 'clarificationId'>): string {
-  return `question:${taskId}:${clarificationId}`
+/** Some providers number the calls of each answer anew, so that only the time tells a question from an earlier one. */
+function questionId({ taskId, ts, clarificationId }: Pick<Asked, 'taskId' | 'ts' | 'clarificationId'>): string {
+  return `question:${taskId}:${Date.parse(ts)}:${clarificationId}`
 }
 
 /** Puts an agent's question before a person, and answers it itself when nobody does in time. */
 export async function openQuestion(ctx: ProjectContext, asked: Asked): Promise<void> {
-  const { taskId, clarificationId, question, options, ts } = asked
+  const { taskId, question, options, ts } = asked
   const id = questionId(asked)
   ctx.attention.removeOf(taskId, 'question')
   ctx.attention.add({
@@ -34,12 +35,13 @@ export async function openQuestion(ctx: ProjectContext, asked: Asked): Promise<v
   ctx.questionTimers.get(id)?.()
   ctx.questionTimers.set(
     id,
-    ctx.world.clock.after(left, () => void giveUp(ctx, taskId, clarificationId).catch(() => undefined)),
+    ctx.world.clock.after(left, () => void giveUp(ctx, asked).catch(() => undefined)),
   )
 }
 
-async function giveUp(ctx: ProjectContext, taskId: string, clarificationId: string): Promise<void> {
-  const id = questionId({ taskId, clarificationId })
+async function giveUp(ctx: ProjectContext, asked: Asked): Promise<void> {
+  const { taskId, clarificationId } = asked
+  const id = questionId(asked)
   if (!ctx.attention.find(id)) return
   const ts = isoNow(ctx.world)
   ctx.emit({
@@ -49,26 +51,19 @@ async function giveUp(ctx: ProjectContext, taskId: string, clarificationId: stri
     event: { type: 'clarification_timeout', taskId, ts, clarificationId },
   })
   const answer = 'Nobody answered in time. Decide as you think best, and say what you assumed.'
-  await settle(ctx, { taskId, clarificationId, answer, by: 'timeout' })
+  await settle(ctx, { id, taskId, clarificationId, answer, by: 'timeout' })
 }
 
 /** Answers a question. The answer and the message that carries it are stored together. */
 export async function answerQuestion(ctx: ProjectContext, id: string, answer: string): Promise<void> {
-  const [, taskId = '', clarificationId = ''] = /^question:([^:]+):(.+)$/.exec(id) ?? []
+  const [, taskId = '', clarificationId = ''] = /^question:([^:]+):\d+:(.+)$/.exec(id) ?? []
   if (!ctx.attention.find(id)) throw new MatrixError('QUESTION_UNKNOWN', 'This question is not open any more')
-  await settle(ctx, { taskId, clarificationId, answer, by: 'user' })
+  await settle(ctx, { id, taskId, clarificationId, answer, by: 'user' })
 }
 
-async function settle(
-  ctx: ProjectContext,
-  {
-    taskId,
-    clarificationId,
-    answer,
-    by,
-  }: { taskId: string; clarificationId: string; answer: string; by: 'user' | 'timeout' },
-): Promise<void> {
-  const id = questionId({ taskId, clarificationId })
+type Answer = { id: string; taskId: string; clarificationId: string; answer: string; by: 'user' | 'timeout' }
+
+async function settle(ctx: ProjectContext, { id, taskId, clarificationId, answer, by }: Answer): Promise<void> {
   const fact: DurableEvent = {
     type: 'clarification_answered',
     taskId,
@@ -77,7 +72,7 @@ async function settle(
     answer,
     by,
   }
-  const message = queueMessage.clarifyResponse({ id: `${taskId}/${clarificationId}/answer`, clarificationId, answer })
+  const message = queueMessage.clarifyResponse({ id: `${id}/answer`, clarificationId, answer })
   await deliverMessage(ctx, taskId, message, { beside: [fact], byPerson: by === 'user' })
   ctx.questionTimers.get(id)?.()
   ctx.questionTimers.delete(id)
@@ -92,7 +87,8 @@ export async function askUnasked(
   events: DurableEvent[],
 ): Promise<Asked | undefined> {
   const call = findOrphanedToolCalls(events).find(({ name }) => name === loopTools.clarify)
-  const isAsked = events.some(
+  const since = call ? events.slice(events.indexOf(call)) : []
+  const isAsked = since.some(
     (event) => event.type === 'clarification_requested' && event.clarificationId === call?.callId,
   )
   const { question, options } = (call?.input ?? {}) as { question?: unknown; options?: string[] }
@@ -113,10 +109,11 @@ const endsQuestions: ReadonlySet<string> = new Set(['orchestration_completed', '
 
 /** The question that a session still waits for, if any. One that was open when its agent ended, was forked or was taken back, is nobody's. */
 export function findOpenQuestion(events: DurableEvent[]): Asked | undefined {
-  const since = events.slice(events.findLastIndex(({ type }) => endsQuestions.has(type)) + 1)
-  const asked = since.findLast((event): event is Asked => event.type === 'clarification_requested')
-  const isAnswered = since.some(
-    (event) => event.type === 'clarification_answered' && event.clarificationId === asked?.clarificationId,
-  )
+  const end = events.findLastIndex(({ type }) => endsQuestions.has(type))
+  const asked = events.findLast((event): event is Asked => event.type === 'clarification_requested')
+  if (!asked || events.indexOf(asked) < end) return undefined
+  const isAnswered = events
+    .slice(events.indexOf(asked))
+    .some((event) => event.type === 'clarification_answered' && event.clarificationId === asked.clarificationId)
   return isAnswered ? undefined : asked
 }

@@ -10,6 +10,7 @@ import { isStopped, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
+import { tellOfRoom } from './room-watch.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { deliverNotices, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
@@ -72,6 +73,7 @@ export async function repairTask(ctx: ProjectContext, taskId: string): Promise<R
   ctx.halted.delete(task.id)
   ctx.attention.removeOf(task.id, 'failure')
   if ((await judge(ctx, task)) === 'continued') launchAgent(ctx, task.id)
+  await deliverNotices(ctx)
   ctx.touch(task.id)
   return repair
 }
@@ -119,25 +121,33 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   }
   const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events) })
   if (pending.some(isHeard)) return 'continued'
-  if (state === 'done') return 'ended'
-  if (task.status !== 'in_progress') return 'ended'
+  if (state === 'done' || task.status !== 'in_progress') {
+    await remind(ctx, task)
+    return 'ended'
+  }
   await reportRecentlyLost(ctx, task.id, events)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
-  if (await isBlocked(ctx, task, events)) return 'waiting'
+  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+  if (last?.type === 'error' && last.code === 'STORAGE_FULL') {
+    await tellOfRoom(ctx, task.id, { wake: false })
+    return 'continued'
+  }
+  if (await isBlocked(ctx, task, last)) return 'waiting'
   return isWaiting(events) ? 'waiting' : 'continued'
 }
 
+const news: ReadonlySet<QueueMessage['source']> = new Set(['tree_change', 'task_complete', 'background_complete'])
+
 /**
- * Which messages are a reason to wake an agent again. Who has ended is not woken for a change in the tree, and who waits for a
- * person's answer hears together with it that a command has ended.
+ * Which messages are a reason to wake an agent again. Who has ended is not started for news, and who waits for a person's
+ * answer hears together with it that a command has ended.
  */
 function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (message: QueueMessage) => boolean {
-  return ({ source }) => !(isDone && source === 'tree_change') && !(isAsking && source === 'background_complete')
+  return ({ source }) => !(isDone && news.has(source)) && !(isAsking && source === 'background_complete')
 }
 
 /** Whether the last thing that happened was a problem that only a person can solve. */
-async function isBlocked(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<boolean> {
-  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+async function isBlocked(ctx: ProjectContext, task: TaskNode, last: DurableEvent | undefined): Promise<boolean> {
   if (last?.type !== 'error' && last?.type !== 'budget_exceeded') return false
   const { code, message, hint = '' } = last.type === 'error' ? last : budgetProblem(last)
   ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })

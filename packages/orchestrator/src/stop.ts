@@ -1,3 +1,5 @@
+import type { Agent } from './agent.ts'
+import { commandsOf } from './background.ts'
 import { markStopped } from './drive.ts'
 import { interruptAgent, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -24,13 +26,21 @@ export async function resumeAgents(ctx: ProjectContext, taskId: string): Promise
   return tasks.map(({ id }) => id)
 }
 
-/** Puts agents that only wait to sleep, so that they wake with the settings and keys that hold by then. */
+/** Has every agent take the settings and keys that hold by now, as soon as it can. */
 export async function refreshAgents(ctx: ProjectContext): Promise<void> {
-  const idle = [...ctx.agents.values()].filter(({ activity }) => activity === 'waiting' || activity === 'blocked')
-  await Promise.all(
-    idle.map((agent) => {
-      if (agent.problem) ctx.halted.set(agent.taskId, { kind: 'blocked', problem: agent.problem })
-      return interruptAgent(agent, 'refresh')
-    }),
-  )
+  const agents = [...ctx.agents.values()]
+  for (const agent of agents) agent.isOutdated = true
+  await Promise.all(agents.map((agent) => refreshAgent(ctx, agent)))
+}
+
+/**
+ * Puts an agent whose settings have changed to sleep, so that it wakes with those that hold by then. Its commands in the background
+ * would end with it: who waits for one is left to hear of its end first. Who cannot go on may need the change to do so.
+ */
+export async function refreshAgent(ctx: ProjectContext, agent: Agent): Promise<void> {
+  const { taskId, activity, problem } = agent
+  const isFree = activity === 'blocked' || (activity === 'waiting' && commandsOf(ctx, taskId).length === 0)
+  if (!agent.isOutdated || !isFree) return
+  if (problem) ctx.halted.set(taskId, { kind: 'blocked', problem })
+  await interruptAgent(agent, 'refresh')
 }

@@ -12,6 +12,7 @@ import {
 } from '@matrix/task-tree'
 import { deliverMessage, inTurn } from './delivery.ts'
 import { markStopped } from './drive.ts'
+import { problemOf, showProblem } from './halt.ts'
 import { agentsAbove, type ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { isoNow } from './world.ts'
@@ -148,13 +149,19 @@ async function changed(ctx: ProjectContext, task: TaskNode): Promise<TaskNode> {
 /** Tells the tasks above what a person changed. One that is not at work has nothing to be told. */
 export async function deliverNotices(ctx: ProjectContext): Promise<void> {
   for (const { id, changedTaskId, summary, ancestors } of ctx.tree.notices()) {
+    let isTold = true
     for (const ancestorId of ancestors) {
       const ancestor = ctx.tree.find(ancestorId)
       if (ancestor?.status !== 'in_progress') continue
       const wake = !ctx.halted.has(ancestorId)
-      await deliverMessage(ctx, ancestorId, queueMessage.treeChange({ id, changedTaskId, summary }), { wake })
+      const message = queueMessage.treeChange({ id, changedTaskId, summary })
+      await deliverMessage(ctx, ancestorId, message, { wake }).catch((error) => {
+        // The change is made all the same. Who cannot be told now is told when notices are delivered the next time.
+        isTold = false
+        showProblem(ctx, ancestor, problemOf(error), isoNow(ctx.world))
+      })
     }
-    await acknowledgeNotice(ctx.tree, id)
+    if (isTold) await acknowledgeNotice(ctx.tree, id)
   }
 }
 

@@ -20,9 +20,8 @@ export type AgentToolsRequest = {
   /** Which manifest says what the agent may do, and those of the tasks above, nearest first: it may do no more than they. */
   agents: readonly (string | undefined)[]
   approve: ApprovalPort
-  /** Called when a call has left a command running, and when that has ended. `callId` is the call that started it. */
-  onBackgroundStart(callId: string, process: BackgroundCommand): void
-  onBackgroundEnd(callId: string, end: BackgroundEnd): void
+  /** Called when a call has left a command running; answers with what is called when that has ended. */
+  onBackgroundStart(callId: string, process: BackgroundCommand): (end: BackgroundEnd) => void
 }
 
 export type ToolCallContext = {

@@ -98,9 +98,11 @@ export const DurableEvent = z.discriminatedUnion('type', [
     title: z.string(),
     branch: z.string(),
     worktreePath: z.string(),
-    /** Enough to find its place again if the tree is lost. */
+    /** Enough to find its place again, and what it may do and spend, if the tree is lost. */
     parentId: z.string().nullable().optional(),
     description: z.string().optional(),
+    agent: z.string().optional(),
+    budgetUsd: usd.optional(),
   }),
   z.object({
     type: z.literal('clarification_requested'),

@@ -229,14 +229,13 @@ function openAgentTools(
         output: content.map((part) => ('text' in part ? part.text : '')).join(),
       }
     }
-    request.onBackgroundStart(callId, {
+    const tellEnd = request.onBackgroundStart(callId, {
       processId,
       command,
       read: async () => (await ask('status')).output,
       kill: async () => void (await ask('kill')),
     })
-    const onEnd = ({ exitCode, output }: ProcessState) =>
-      request.onBackgroundEnd(callId, { processId, command, exitCode, output })
+    const onEnd = ({ exitCode, output }: ProcessState) => tellEnd({ processId, command, exitCode, output })
     void watchProcess(() => ask('await', 600_000), { signal: closing.signal, onEnd })
   }
 

@@ -1,11 +1,24 @@
 import { createHash } from 'node:crypto'
-import type { Agent } from '../agent.ts'
+import type { Agent, EventOf } from '../agent.ts'
 
 /** An id that the same call always leads to, so that making it again makes nothing new. Sorts by the time of the call. */
 export function idForCall(agent: Agent, callId: string): string {
   const at = Date.parse(agent.callTimes.get(callId) ?? '')
   const chance = createHash('sha256').update(`${agent.taskId}/${callId}`).digest()
   return encodeTime(Number.isNaN(at) ? 0 : at) + encodeChance(chance)
+}
+
+/**
+ * The id of the message that a call leads to, however often it is made again. Some providers number the calls of each answer anew,
+ * so that only the time tells a call from an earlier one.
+ */
+export function messageIdOf({ taskId, callId, ts }: Pick<EventOf<'tool_call'>, 'taskId' | 'callId' | 'ts'>): string {
+  return `${taskId}/${callId}/${ts}`
+}
+
+/** The same for a call that is being made. */
+export function messageIdForCall({ taskId, callTimes }: Agent, callId: string): string {
+  return messageIdOf({ taskId, callId, ts: callTimes.get(callId) ?? '' })
 }
 
 /** When a call that is made again was made first; what it did then is its own doing. */

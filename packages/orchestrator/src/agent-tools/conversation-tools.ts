@@ -2,6 +2,7 @@ import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
 import * as z from 'zod'
 import { deliverMessage, isHeldByPerson } from '../delivery.ts'
 import { forkTask } from '../tasks.ts'
+import { messageIdForCall } from './call-id.ts'
 import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
@@ -19,7 +20,7 @@ export const conversationTools = [
     async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
       const message = queueMessage.taskMessage({
-        id: `${agent.taskId}/${callId}`,
+        id: messageIdForCall(agent, callId),
         fromTaskId: agent.taskId,
         fromTitle: ctx.tree.get(agent.taskId).title,
         content,
@@ -56,7 +57,7 @@ export const conversationTools = [
     description: 'Says something to the root agent of another project.',
     input: z.object({ projectId: z.string(), content: z.string().min(1).max(500_000) }),
     async run(ctx, agent, { projectId, content }, callId) {
-      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${agent.taskId}/${callId}`, content })
+      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${messageIdForCall(agent, callId)}`, content })
       return 'Sent.'
     },
   }),

@@ -172,7 +172,9 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     const { clock } = world(life)
     const jsonl = await openJsonlEventStore(`${directory}/sessions`, { fileSystem, clock, onFatal: () => {} })
     const store = planted.store?.(jsonl) ?? jsonl
-    const reserve = { isHeld: () => false, spend: async () => false, refill: async () => false }
+    const hasRoom = async () => (await fileSystem.freeBytes(directory)) > 4096
+    const spend = () => new Promise<boolean>((resolve) => setImmediate(resolve, false))
+    const reserve = { isHeld: () => false, spend, refill: async () => false, hasRoom }
     return { ...store, reserve, index: indexSessions(sessions) } as unknown as DataStore
   }
 

@@ -10,7 +10,8 @@ export type ModelBlock =
   | { type: 'tool_result'; tool_use_id: string; content: { type: 'text'; text: string }[] }
 export type ModelAnswer = {
   text?: string
-  calls?: { name: string; input?: Record<string, unknown> }[]
+  /** A call without an id gets one that no other has. */
+  calls?: { id?: string; name: string; input?: Record<string, unknown> }[]
 }
 
 export const MODEL = 'claude-sonnet-4-6'
@@ -35,7 +36,7 @@ export function simulateProvider(
       if (signal.aborted) throw signal.reason
       const turns = messages.filter(({ role }) => role === 'assistant').length
       const calls = (answer.calls ?? []).map((call, index) => ({
-        callId: `${sessionId.slice(-5)}-${turns}-${index}`,
+        callId: call.id ?? `${sessionId.slice(-5)}-${turns}-${index}`,
         name: call.name,
         input: call.input ?? {},
       }))

@@ -35,6 +35,7 @@ export function simulateTools(
 
   const open: ToolHost['open'] = async (request) => {
     const { taskId } = request
+    let isClosed = false
     const tools: AgentTools = {
       specs: async () => [bashSpec],
       async call(_name, input, context) {
@@ -51,8 +52,11 @@ export function simulateTools(
         if (signal.aborted) throw signal.reason
         if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
         const process = { processId: 'p1', command }
-        request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
-        background.set(taskId, () => request.onBackgroundEnd(callId, { ...process, exitCode: 0, output: 'all green' }))
+        const onEnd = request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
+        background.set(taskId, () => {
+          // Nothing outlives the tools that started it, and nobody hears of it from them.
+          if (!isClosed) onEnd({ ...process, exitCode: 0, output: 'all green' })
+        })
         return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
       },
       allows: () => true,
@@ -60,7 +64,9 @@ export function simulateTools(
       isHeavy: () => true,
       view: async () => ({}) as never,
       park: async () => {},
-      close: async () => {},
+      async close() {
+        isClosed = true
+      },
     }
     return plant(tools)
   }
