@@ -201,7 +201,7 @@ async function restoreWorktree(ctx: ProjectContext, taskId: string): Promise<voi
 }
 
 /** The tree's own sum is only brought up to date when nothing else happens; the sessions know it at any time. */
-async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
+export async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
   const addCostUsd = ctx.ledger.spent(taskId) - ctx.tree.get(taskId).costUsd
   if (addCostUsd > 0) await recordTask(ctx.tree, taskId, { addCostUsd })
 }

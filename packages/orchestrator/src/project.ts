@@ -106,6 +106,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   const ledger = createLedger({
     limits: (taskId) => limitsOf(tree, taskId, inForce),
     below: (taskId) => (tree.find(taskId) ? tree.subtree(taskId).map((task) => task.id) : [taskId]),
+    removedCost: (taskId) => tree.find(taskId)?.removedCostUsd ?? 0,
     onSpent: (taskId) => {
       for (const task of [tree.get(taskId), ...tree.ancestors(taskId)]) frames.touch(task.id)
     },

@@ -11,7 +11,7 @@ import {
   updateTask as updateInTree,
 } from '@matrix/task-tree'
 import { deliverMessage, inTurn } from './delivery.ts'
-import { markStopped } from './drive.ts'
+import { markStopped, recordCost } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { isoNow } from './world.ts'
@@ -94,12 +94,16 @@ export async function resetTask(ctx: ProjectContext, taskId: string, { editedBy 
 
 export async function deleteTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<void> {
   await settled(ctx, taskId)
+  const above = ctx.tree.ancestors(taskId)
+  // What the tree knows of their cost is all that is left of it for the tasks above.
+  for (const { id } of ctx.tree.subtree(taskId)) await recordCost(ctx, id)
   const removed = await deleteFromTree(ctx.tree, taskId, { editedBy })
   for (const task of removed) {
     ctx.attention.removeOf(task.id)
     await tidyUp(ctx, task, { archive: true })
     ctx.emit({ kind: 'task_removed', projectId: ctx.id, taskId: task.id })
   }
+  for (const { id } of above) ctx.touch(id)
   await deliverNotices(ctx)
 }
 

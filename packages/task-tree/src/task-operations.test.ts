@@ -105,6 +105,27 @@ test('a running task is not closed, deleted or reset, and neither is one with a 
   expect((await closeTask(tree, above.id, user)).task.status).toBe('closed')
 })
 
+test('what a deleted task and all below it have cost is kept by the task above, also when that is deleted in turn', async () => {
+  const disk = simulatedDisk(1)
+  const tree = await started(disk)
+  const above = await make(tree, 'above')
+  for (const [title, addCostUsd] of [
+    ['one', 0.25],
+    ['two', 0.5],
+  ] as const) {
+    const task = await createTask(tree, above.id, { title }, agent)
+    const below = await createTask(tree, task.id, { title: 'below' }, agent)
+    for (const { id } of [task, below]) await recordTask(tree, id, { addCostUsd })
+    await deleteTask(tree, task.id, agent)
+  }
+  expect(tree.get(above.id)).toMatchObject({ costUsd: 0, removedCostUsd: 1.5 })
+
+  await recordTask(tree, above.id, { addCostUsd: 2 })
+  await deleteTask(tree, above.id, user)
+  const again = await openTree('/p', { disk: disk.restart('power') })
+  expect(again.root()).toMatchObject({ costUsd: 0, removedCostUsd: 3.5 })
+})
+
 test('closing a persistent task starts its next cycle: reset discards the conversation, continue keeps it', async () => {
   const tree = await started()
   const audit = await createTask(tree, tree.root().id, { title: 'Audit', persistent: 'reset' }, agent)

@@ -110,14 +110,20 @@ export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor
   })
 }
 
-/** Takes a task and everything below it out of the tree, and answers with what was removed, so that it can be tidied up. */
+/**
+ * Takes a task and everything below it out of the tree, and answers with what was removed, so that it can be tidied up. What
+ * that has cost is kept by the task above.
+ */
 export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<TaskNode[]> {
   return tree.change((view) => {
     const task = view.get(id)
     refuseRoot(task, 'deleted')
     refuseRunning(tree, view, task, 'deleted')
     const removed = view.subtree(task.id)
-    const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [{ do: 'remove', id: task.id }])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [
+      ...keepCost(view, task, removed),
+      { do: 'remove', id: task.id },
+    ])
     return { changes: planned.changes, result: removed }
   })
 }
@@ -182,6 +188,13 @@ export async function acknowledgeNotice(tree: TaskTree, noticeId: string): Promi
     const isPending = view.notices().some((notice) => notice.id === noticeId)
     return { changes: isPending ? [{ do: 'delivered', id: noticeId }] : [], result: undefined }
   })
+}
+
+function keepCost(view: TreeView, { parentId }: TaskNode, removed: TaskNode[]): TreeChange[] {
+  const cost = removed.reduce((sum, { costUsd, removedCostUsd = 0 }) => sum + costUsd + removedCostUsd, 0)
+  if (parentId === null || cost === 0) return []
+  const { removedCostUsd = 0 } = view.get(parentId)
+  return [{ do: 'set', id: parentId, fields: { removedCostUsd: removedCostUsd + cost } }]
 }
 
 type Happening = { editedBy: EditedBy; verb: string }

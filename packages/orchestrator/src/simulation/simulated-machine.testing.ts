@@ -173,7 +173,16 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     const jsonl = await openJsonlEventStore(`${directory}/sessions`, { fileSystem, clock, onFatal: () => {} })
     const store = planted.store?.(jsonl) ?? jsonl
     const reserve = { isHeld: () => false, spend: async () => false, refill: async () => false }
-    return { ...store, reserve, index: indexSessions(sessions) } as unknown as DataStore
+    /** Here an archive is a file out of the way, which the index does not know. */
+    const archiveSession: DataStore['archiveSession'] = (sessionId, fence) =>
+      jsonl.withoutOwner(sessionId, fence, async ({ path }) => {
+        const archive = `${directory}/archive/${sessionId}-${newUlid()}.jsonl`
+        seen.delete(sessionId)
+        await fileSystem.rename(path, archive)
+        await fileSystem.syncDirectory(`${directory}/sessions`)
+        return archive
+      })
+    return { ...store, archiveSession, reserve, index: indexSessions(sessions) } as unknown as DataStore
   }
 
   function watch(born: number, parked: Set<string>): (frame: Frame) => void {
