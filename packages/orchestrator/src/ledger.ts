@@ -10,7 +10,9 @@ export type Ledger = {
   forget(taskId: string): void
   /** The money of one agent: its own budget and that of every task above it. */
   budgetOf(taskId: string): BudgetPort
-  /** To be called when a budget was raised: those who wait look again. */
+  /** Whether a budget that the task counts against is used up. */
+  isUsedUp(taskId: string): boolean
+  /** To be called when a budget was changed: those who wait look again. */
   recheck(): void
 }
 
@@ -92,7 +94,7 @@ export function createLedger({ limits, below, removedCost, onSpent }: LedgerOpti
   async function reserve(taskId: string, wantedUsd: number, signal: AbortSignal): ReturnType<BudgetPort['reserve']> {
     while (!signal.aborted) {
       const levels = levelsOf(taskId)
-      const over = levels.find(({ costUsd, budgetUsd }) => costUsd >= budgetUsd)
+      const over = levels.find(isOver)
       if (over) return { refused: true, ...stateOf(over) }
       const free = Math.min(wantedUsd, ...levels.map((level) => level.budgetUsd - level.costUsd - level.reserved))
       if (free >= wantedUsd) return grant(taskId, wantedUsd)
@@ -109,8 +111,13 @@ export function createLedger({ limits, below, removedCost, onSpent }: LedgerOpti
     load: (taskId, usd) => void spent.set(taskId, usd),
     forget: (taskId) => void spent.delete(taskId),
     budgetOf: (taskId) => ({ reserve: (wantedUsd, signal) => reserve(taskId, wantedUsd, signal) }),
+    isUsedUp: (taskId) => levelsOf(taskId).some(isOver),
     recheck: wakeAll,
   }
+}
+
+function isOver({ costUsd, budgetUsd }: Level): boolean {
+  return costUsd >= budgetUsd
 }
 
 /** The budget that is nearest to its end is the one to be told of. */

@@ -1,6 +1,6 @@
 import type { DataStore } from '@matrix/event-store'
 import { MatrixError, queueMessage } from '@matrix/protocol'
-import type { Attention, Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import type { Attention, ConfigLayer, Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { SetupHook, TreeOptions, Worktrees } from '@matrix/task-tree'
 import type { Config, Settings } from './config/config.ts'
@@ -15,6 +15,7 @@ import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
 import { refreshAgents } from './stop.ts'
+import { heedBudget } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
 import type { World } from './world.ts'
@@ -226,16 +227,16 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
         await ctx.tools.approveDrift?.({ agents: agentsAbove(ctx, taskId), alias, surface: body.surface })
       // The same denial that a person would write into the settings, where they can take it back.
       else await config.deny(registry.get(projectId), `@${alias}/*`)
-      await configChanged(projectId)
+      await configChanged('local', projectId)
       return view()
     },
     async setConfig({ params, query, body }) {
       await config.set(params.layer, params.key, body.value, projectFor(query.projectId))
-      return configChanged(query.projectId)
+      return configChanged(params.layer, query.projectId)
     },
     async unsetConfig({ params, query }) {
       await config.unset(params.layer, params.key, projectFor(query.projectId))
-      return configChanged(query.projectId)
+      return configChanged(params.layer, query.projectId)
     },
   }
 
@@ -243,13 +244,19 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     return projectId === undefined ? undefined : registry.get(projectId)
   }
 
-  async function configChanged(projectId: string | undefined) {
+  /** What is set for all projects concerns those that were not named, too. */
+  async function configChanged(layer: ConfigLayer, projectId: string | undefined) {
     const { settings: next } = await config.resolve()
     modelCalls.setLimit(next.maxConcurrentModelCalls)
     heavyTools.setLimit(next.maxConcurrentHeavyTools)
     provider = ports.provider(next)
-    for (const ctx of chosen(projectId)) await refreshAgents(ctx)
-    emit({ kind: 'config', projectId: projectId ?? null })
+    for (const ctx of layer === 'global' ? contexts() : chosen(projectId)) {
+      // Asking for the settings puts them in force.
+      await ctx.settings()
+      await refreshAgents(ctx)
+      await heedBudget(ctx, ctx.tree.root().id)
+    }
+    emit({ kind: 'config', projectId: layer === 'global' ? null : (projectId ?? null) })
     return config.view(projectFor(projectId))
   }
 

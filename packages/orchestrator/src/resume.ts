@@ -11,7 +11,7 @@ import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
 import { archiveOldSessions } from './session-retention.ts'
-import { deliverNotices, tidyClosed } from './tasks.ts'
+import { deliverNotices, heedBudget, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
@@ -45,6 +45,9 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   for (const { task, problem } of unreadable)
     await tellTaskAbove(ctx, task, problem, ctx.facts.of(task.id).lastAt ?? task.updatedAt)
   for (const taskId of launched) launchAgent(ctx, taskId)
+  // Somebody may have raised a budget while nobody was there to hear of it.
+  await ctx.settings()
+  await heedBudget(ctx, ctx.tree.root().id)
   void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed

@@ -42,22 +42,19 @@ export async function updateTask(
   const before = ctx.tree.get(taskId)
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
-  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task)
+  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task.id)
   return changed(ctx, task)
 }
 
-/** Those who wait for money look again, and those who were stopped for the lack of it are told that there is more. */
-async function heedBudget(ctx: ProjectContext, task: TaskNode): Promise<void> {
+/** Those who wait for money look again, and those who were stopped for the lack of it and have some now are told so. */
+export async function heedBudget(ctx: ProjectContext, changedTaskId: string): Promise<void> {
   ctx.ledger.recheck()
-  for (const { id } of ctx.tree.subtree(task.id)) {
+  for (const { id } of ctx.tree.subtree(changedTaskId)) {
     const code = ctx.agents.get(id)?.problem?.code ?? haltCode(ctx, id)
-    if (code !== 'BUDGET_EXCEEDED') continue
+    if (code !== 'BUDGET_EXCEEDED' || ctx.ledger.isUsedUp(id)) continue
     const summary = 'The budget was raised. Go on.'
-    await deliverMessage(
-      ctx,
-      id,
-      queueMessage.treeChange({ id: `budget/${task.id}/${task.updatedAt}`, changedTaskId: task.id, summary }),
-    )
+    const messageId = `budget/${ctx.world.newId()}`
+    await deliverMessage(ctx, id, queueMessage.treeChange({ id: messageId, changedTaskId, summary }))
   }
 }
 
