@@ -114,9 +114,10 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
   if (state === 'done') await repairEnd(ctx, task, events)
   const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
-  if (question && state !== 'done') await openQuestion(ctx, question)
+  if (question && state !== 'done' && task.status === 'in_progress') await openQuestion(ctx, question)
 
   if (isStopped(events)) {
+    if (task.status !== 'in_progress') return 'ended'
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'
   }

@@ -1,6 +1,7 @@
 import { type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
 import {
   acknowledgeNotice,
+  checkEnding,
   closeTask as closeInTree,
   createTask as createInTree,
   deleteTask as deleteFromTree,
@@ -14,6 +15,7 @@ import { deliverMessage, inTurn } from './delivery.ts'
 import { markStopped, recordCost } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
+import { retireAgents } from './stop.ts'
 import { isoNow } from './world.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
@@ -72,36 +74,65 @@ export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy 
     await tidyUp(ctx, before, { archive: false })
     return before
   }
-  const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
-  ctx.attention.removeOf(taskId)
-  await tidyUp(ctx, before, { archive: session === 'discard' })
+  const rested = await putToRest(ctx, before, 'closed')
+  const closed = await inTurn(ctx, taskId, async () => {
+    const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
+    forgetWaits(ctx, rested)
+    await tidyUp(ctx, before, { archive: session === 'discard' })
+    return task
+  })
   void archiveOldSessions(ctx).catch(() => undefined)
-  return changed(ctx, task)
+  return changed(ctx, closed)
 }
 
 /** Brings a task back to its beginning. Its conversation is archived and its worktree removed; nothing is lost. */
 export async function resetTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
   await settled(ctx, taskId)
-  const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
-  ctx.attention.removeOf(taskId)
-  ctx.halted.delete(taskId)
-  await tidyUp(ctx, before, { archive: true })
-  return changed(ctx, task)
+  const rested = await putToRest(ctx, ctx.tree.get(taskId), 'reset')
+  const fresh = await inTurn(ctx, taskId, async () => {
+    const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
+    forgetWaits(ctx, rested)
+    await tidyUp(ctx, before, { archive: true })
+    return task
+  })
+  return changed(ctx, fresh)
 }
 
 export async function deleteTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<void> {
   await settled(ctx, taskId)
+  await putToRest(ctx, ctx.tree.get(taskId), 'deleted')
   const above = ctx.tree.ancestors(taskId)
   // What the tree knows of their cost is all that is left of it for the tasks above.
   for (const { id } of ctx.tree.subtree(taskId)) await recordCost(ctx, id)
   const removed = await deleteFromTree(ctx.tree, taskId, { editedBy })
+  forgetWaits(ctx, removed)
   for (const task of removed) {
-    ctx.attention.removeOf(task.id)
     await tidyUp(ctx, task, { archive: true })
     ctx.emit({ kind: 'task_removed', projectId: ctx.id, taskId: task.id })
   }
   for (const { id } of above) ctx.touch(id)
   await deliverNotices(ctx)
+}
+
+/** Has nobody work any more on a task and what is below it. Answers with the task and those who were at it. */
+async function putToRest(
+  ctx: ProjectContext,
+  task: TaskNode,
+  verb: 'closed' | 'deleted' | 'reset',
+): Promise<TaskNode[]> {
+  checkEnding(task, verb)
+  const tasks = ctx.tree.subtree(task.id)
+  await retireAgents(ctx, tasks)
+  return tasks.filter(({ id, status }) => id === task.id || status === 'in_progress')
+}
+
+/** Nothing waits for a person, or for another message, because of these tasks. */
+function forgetWaits(ctx: ProjectContext, tasks: TaskNode[]): void {
+  for (const { id } of tasks) {
+    ctx.attention.removeOf(id)
+    ctx.halted.delete(id)
+    ctx.touch(id)
+  }
 }
 
 export async function reorderTasks(
@@ -175,7 +206,7 @@ export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: numb
     await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts: isoNow(ctx.world), upTo }])
   })
   ctx.attention.removeOf(task.id)
-  if (task.status === 'in_progress') await markStopped(ctx, task.id)
+  if (task.status === 'in_progress') await markStopped(ctx, task.id, 'user')
   return changed(ctx, task)
 }
 

@@ -96,16 +96,28 @@ export async function updateTask(
   })
 }
 
-/** Ends a task for good, or until its next cycle when it is persistent. Refuses while it or anything below it runs. */
+/** What may be done to a task for good: everything but the root ends, and a folder has no beginning to go back to. */
+export function checkEnding(task: TaskNode, verb: 'closed' | 'deleted' | 'reset'): void {
+  refuseRoot(task, verb)
+  if (verb === 'reset') refuseFolder(task, verb)
+}
+
+/**
+ * Ends a task for good, or until its next cycle when it is persistent. Refuses while it or anything below it runs; what was in
+ * progress below it is so no longer.
+ */
 export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<Closed> {
   return tree.change((view) => {
     const before = view.get(id)
-    refuseRoot(before, 'closed')
+    checkEnding(before, 'closed')
     refuseRunning(tree, view, before, 'closed')
     const status: TaskStatus = before.persistent ? 'pending' : 'closed'
     const task = { ...before, status, editedBy, updatedAt: tree.now() }
     const session = before.persistent === 'reset' ? 'discard' : 'keep'
-    const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [setAll(before, task)])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [
+      setAll(before, task),
+      ...interruptBelow(tree, view, before),
+    ])
     return { changes: planned.changes, result: { task, session } }
   })
 }
@@ -117,7 +129,7 @@ export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor
 export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<TaskNode[]> {
   return tree.change((view) => {
     const task = view.get(id)
-    refuseRoot(task, 'deleted')
+    checkEnding(task, 'deleted')
     refuseRunning(tree, view, task, 'deleted')
     const removed = view.subtree(task.id)
     const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [
@@ -128,7 +140,10 @@ export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Edito
   })
 }
 
-/** Brings a task back to its beginning. What it cost stays; its old branch and worktree are in `before`, to be tidied up. */
+/**
+ * Brings a task back to its beginning. What it cost stays; its old branch and worktree are in `before`, to be tidied up. What
+ * was in progress below it is so no longer.
+ */
 export async function resetTask(
   tree: TaskTree,
   id: string,
@@ -136,8 +151,7 @@ export async function resetTask(
 ): Promise<{ task: TaskNode; before: TaskNode }> {
   return tree.change((view) => {
     const before = view.get(id)
-    refuseRoot(before, 'reset')
-    refuseFolder(before, 'reset')
+    checkEnding(before, 'reset')
     refuseRunning(tree, view, before, 'reset')
     const task: TaskNode = {
       ...before,
@@ -147,7 +161,10 @@ export async function resetTask(
       editedBy,
       updatedAt: tree.now(),
     }
-    const planned = plan(tree, view, task, { editedBy, verb: 'was reset' }, [setAll(before, task)])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was reset' }, [
+      setAll(before, task),
+      ...interruptBelow(tree, view, before),
+    ])
     return { changes: planned.changes, result: { task, before } }
   })
 }
@@ -188,6 +205,12 @@ export async function acknowledgeNotice(tree: TaskTree, noticeId: string): Promi
     const isPending = view.notices().some((notice) => notice.id === noticeId)
     return { changes: isPending ? [{ do: 'delivered', id: noticeId }] : [], result: undefined }
   })
+}
+
+/** Nobody works for a task that is closed or starts over. */
+function interruptBelow(tree: TaskTree, view: TreeView, task: TaskNode): TreeChange[] {
+  const below = view.subtree(task.id).filter(({ id, status }) => id !== task.id && status === 'in_progress')
+  return below.map(({ id }) => ({ do: 'set', id, fields: { status: 'pending', updatedAt: tree.now() } }))
 }
 
 function keepCost(view: TreeView, { parentId }: TaskNode, removed: TaskNode[]): TreeChange[] {
@@ -337,7 +360,7 @@ function refuseFolder(task: TaskNode, verb: string): void {
 }
 
 function refuseRunning(tree: TaskTree, view: TreeView, task: TaskNode, verb: string): void {
-  const running = view.subtree(task.id).find((below) => below.status === 'in_progress' || tree.session(below.id))
+  const running = view.subtree(task.id).find((below) => tree.session(below.id))
   if (!running) return
   const where = running.id === task.id ? 'it is' : `${nameOf(running)} below it is`
   throw new MatrixError('TASK_STATUS', `${nameOf(task)} cannot be ${verb} while ${where} running`, {
