@@ -1,4 +1,4 @@
-import { type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
+import { canFollow, type EditedBy, MatrixError, queueMessage, type TaskNode, type TaskStatus } from '@matrix/protocol'
 import {
   acknowledgeNotice,
   checkEnding,
@@ -38,13 +38,29 @@ export async function createTask(
 export async function updateTask(
   ctx: ProjectContext,
   taskId: string,
-  edit: TaskEdit,
+  { status, ...edit }: TaskEdit,
   { editedBy }: Asker,
 ): Promise<TaskNode> {
   const before = ctx.tree.get(taskId)
+  if (status !== undefined && status !== before.status) {
+    // What may be refused comes first: an agent is not interrupted for nothing.
+    if (Object.keys(edit).length > 0) await updateTask(ctx, taskId, edit, { editedBy })
+    return setStatus(ctx, before.id, status, { editedBy })
+  }
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
   if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task.id)
+  return changed(ctx, task)
+}
+
+/** Whoever is at work says itself how that ends. One who only waits, is stopped or cannot go on is interrupted for good. */
+async function setStatus(ctx: ProjectContext, taskId: string, status: TaskStatus, asker: Asker): Promise<TaskNode> {
+  if (status === 'closed') return closeTask(ctx, taskId, asker)
+  await settled(ctx, taskId)
+  const before = ctx.tree.get(taskId)
+  if (canFollow(before.status, status)) await retireAgents(ctx, [before])
+  const task = await updateInTree(ctx.tree, taskId, { status }, asker)
+  forgetWaits(ctx, [task])
   return changed(ctx, task)
 }
 

@@ -98,6 +98,8 @@ test('a running task is not closed, deleted or reset, and neither is one with a 
         code: 'TASK_STATUS',
         message: expect.stringContaining('running'),
       })
+  await expect(updateTask(tree, below.id, { status: 'failed' }, user)).rejects.toMatchObject({ code: 'TASK_STATUS' })
+  expect((await updateTask(tree, below.id, { title: 'still below' }, user)).status).toBe('in_progress')
 
   await recordTask(tree, below.id, { status: 'passed' })
   await expect(closeTask(tree, above.id, user)).rejects.toMatchObject({ code: 'TASK_STATUS' })

@@ -79,6 +79,7 @@ export async function updateTask(
     const before = view.get(id)
     const after = edited(before, edit, editedBy, tree.now())
     checkStatusMove(before, after.status)
+    if (after.status !== before.status) refuseRunning(tree, [before], before, `set to ${after.status}`)
     const parent = edit.parentId === undefined ? undefined : view.get(edit.parentId)
     if (parent) checkMove(view, after, parent, maxDepth)
     else if (before.parentId !== null) checkPlace(view, after, view.get(before.parentId), maxDepth)
@@ -110,7 +111,7 @@ export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor
   return tree.change((view) => {
     const before = view.get(id)
     checkEnding(before, 'closed')
-    refuseRunning(tree, view, before, 'closed')
+    refuseRunning(tree, view.subtree(before.id), before, 'closed')
     const status: TaskStatus = before.persistent ? 'pending' : 'closed'
     const task = { ...before, status, editedBy, updatedAt: tree.now() }
     const session = before.persistent === 'reset' ? 'discard' : 'keep'
@@ -130,7 +131,7 @@ export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Edito
   return tree.change((view) => {
     const task = view.get(id)
     checkEnding(task, 'deleted')
-    refuseRunning(tree, view, task, 'deleted')
+    refuseRunning(tree, view.subtree(task.id), task, 'deleted')
     const removed = view.subtree(task.id)
     const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [
       ...keepCost(view, task, removed),
@@ -152,7 +153,7 @@ export async function resetTask(
   return tree.change((view) => {
     const before = view.get(id)
     checkEnding(before, 'reset')
-    refuseRunning(tree, view, before, 'reset')
+    refuseRunning(tree, view.subtree(before.id), before, 'reset')
     const task: TaskNode = {
       ...before,
       status: 'pending',
@@ -359,8 +360,8 @@ function refuseFolder(task: TaskNode, verb: string): void {
     })
 }
 
-function refuseRunning(tree: TaskTree, view: TreeView, task: TaskNode, verb: string): void {
-  const running = view.subtree(task.id).find((below) => tree.session(below.id))
+function refuseRunning(tree: TaskTree, tasks: TaskNode[], task: TaskNode, verb: string): void {
+  const running = tasks.find(({ id }) => tree.session(id))
   if (!running) return
   const where = running.id === task.id ? 'it is' : `${nameOf(running)} below it is`
   throw new MatrixError('TASK_STATUS', `${nameOf(task)} cannot be ${verb} while ${where} running`, {
