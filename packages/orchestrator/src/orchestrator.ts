@@ -18,6 +18,7 @@ import { refreshAgents } from './stop.ts'
 import { heedBudget } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
+import { inTurn, type Turns } from './turns.ts'
 import type { World } from './world.ts'
 
 /** Everything that the orchestrator takes from outside. */
@@ -51,6 +52,8 @@ type Entry = { registered: Registered; open: OpenProject } | { registered: Regis
 export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orchestrator> {
   const { world, registry, config } = ports
   const entries = new Map<string, Entry>()
+  /** A project is opened, moved and closed by one at a time: its files belong to whoever has it open. */
+  const openings: Turns = new Map()
   const listeners = new Set<(frame: Frame) => void>()
   const { settings } = await config.resolve()
   const modelCalls = createLimiter(settings.maxConcurrentModelCalls)
@@ -87,10 +90,13 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       findBaseBranch: () => ports.findBaseBranch(registered),
       treeOptions: ports.treeOptions(registered),
       tools: ports.toolsOf(registered),
-      prompts: ports.promptsOf(registered),
+      prompts: {
+        system: (role, options) => ports.promptsOf(registry.get(id)).system(role, options),
+        header: (about) => ports.promptsOf(registry.get(id)).header(about),
+      },
       neighbours: {
         list: () => registry.list().filter((other) => other.id !== id),
-        send: (toProjectId, message) => sendToProject(registered, toProjectId, message),
+        send: (toProjectId, message) => sendToProject(registry.get(id), toProjectId, message),
       },
       modelCalls,
       heavyTools,
@@ -138,7 +144,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
 
   function viewOf(entry: Entry): ProjectView {
     const { registered } = entry
-    return 'open' in entry ? entry.open.view(ports.isDemo(registered)) : viewBrokenProject(registered, entry.problem)
+    return 'open' in entry
+      ? entry.open.view(registered, ports.isDemo(registered))
+      : viewBrokenProject(registered, entry.problem)
   }
 
   const contexts = () => [...entries.values()].flatMap((entry) => ('open' in entry ? [entry.open.ctx] : []))
@@ -166,18 +174,25 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     listProjects: async () => [...entries.values()].map(viewOf),
     async registerProject({ body }) {
       const { id } = await registry.register(body)
-      return reopen(id)
+      return inTurn(openings, id, () => reopen(id))
     },
-    async updateProject({ params, body }) {
-      await registry.update(params.projectId, body)
-      return reopen(params.projectId)
-    },
-    async deregisterProject({ params }) {
-      await registry.deregister(params.projectId)
-      await close(params.projectId)
-      emit({ kind: 'project_removed', projectId: params.projectId })
-      return null
-    },
+    updateProject: ({ params, body }) =>
+      inTurn(openings, params.projectId, async () => {
+        const registered = await registry.update(params.projectId, body)
+        const entry = entries.get(registered.id)
+        if (!entry || 'problem' in entry || entry.registered.path !== registered.path) return reopen(registered.id)
+        const renamed = { ...entry, registered }
+        entries.set(registered.id, renamed)
+        showProject(registered.id)
+        return viewOf(renamed)
+      }),
+    deregisterProject: ({ params }) =>
+      inTurn(openings, params.projectId, async () => {
+        await registry.deregister(params.projectId)
+        await close(params.projectId)
+        emit({ kind: 'project_removed', projectId: params.projectId })
+        return null
+      }),
     listAttention: async ({ query }) => chosen(query.projectId).flatMap((ctx): Attention[] => ctx.attention.list()),
     async dismissAttention({ params }) {
       const owner = contexts().find((ctx) => ctx.attention.find(params.attentionId))
@@ -299,7 +314,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     sandbox: ports.sandbox,
     provider: () => provider,
     async close() {
-      await Promise.all([...entries.keys()].map(close))
+      // One that is being opened is among those that wait for their turn.
+      const ids = new Set([...entries.keys(), ...openings.keys()])
+      await Promise.all([...ids].map((id) => inTurn(openings, id, () => close(id))))
       await ports.telemetry?.close()
       await ports.close()
     },

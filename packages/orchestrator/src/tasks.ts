@@ -11,11 +11,12 @@ import {
   type TaskInput,
   updateTask as updateInTree,
 } from '@matrix/task-tree'
-import { deliverMessage, inTurn } from './delivery.ts'
+import { deliverMessage } from './delivery.ts'
 import { markStopped, recordCost } from './drive.ts'
 import type { ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { retireAgents } from './stop.ts'
+import { inTurn } from './turns.ts'
 import { isoNow } from './world.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
@@ -91,7 +92,7 @@ export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy 
     return before
   }
   const rested = await putToRest(ctx, before, 'closed')
-  const closed = await inTurn(ctx, taskId, async () => {
+  const closed = await inTurn(ctx.deliveries, taskId, async () => {
     const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
     forgetWaits(ctx, rested)
     await tidyUp(ctx, before, { archive: session === 'discard' })
@@ -105,7 +106,7 @@ export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy 
 export async function resetTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
   await settled(ctx, taskId)
   const rested = await putToRest(ctx, ctx.tree.get(taskId), 'reset')
-  const fresh = await inTurn(ctx, taskId, async () => {
+  const fresh = await inTurn(ctx.deliveries, taskId, async () => {
     const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
     forgetWaits(ctx, rested)
     await tidyUp(ctx, before, { archive: true })
@@ -217,7 +218,7 @@ export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: numb
   const last = await ctx.store.lastSeq(task.id)
   if (upTo > last)
     throw new MatrixError('EVENT_UNKNOWN', `Task ${task.id} has no event ${upTo}; its last one is ${last}.`)
-  await inTurn(ctx, task.id, async () => {
+  await inTurn(ctx.deliveries, task.id, async () => {
     if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
     await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts: isoNow(ctx.world), upTo }])
   })
