@@ -1,4 +1,5 @@
-import { cp } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { cp, rename } from 'node:fs/promises'
 import { loopTools } from '@matrix/protocol'
 import type { Frame } from '@matrix/protocol/http'
 import { expect, test, vi } from 'vitest'
@@ -88,5 +89,47 @@ test('a project that is moved while Matrix ends is closed with the others', asyn
 
   expect(again.resumed.problems).toEqual([])
   expect(await again.orchestrator.listProjects(none)).toMatchObject([{ ...body, problem: null }])
+  await close()
+})
+
+test('after a repository has moved, git works in the worktrees that were there, and so does what was not committed', async () => {
+  const { orchestrator, mock, send, repository, projectId, rootId, close } = await openTestOrchestrator()
+  const bash = (command: string) => ({ toolCalls: [{ name: 'mcp__mxd__bash', input: { command } }] })
+  mock.play({
+    match: 'Write a note',
+    turns: [
+      bash('echo draft > note.txt && git status --short'),
+      { assert: { toolResults: [/\?\? note\.txt/] }, text: 'Written.' },
+      bash('git status --short && git log --oneline && cat note.txt'),
+      { assert: { toolResults: [/\?\? note\.txt[\s\S]*first[\s\S]*draft/] }, text: 'Still there.' },
+    ],
+  })
+  const params = { projectId, taskId: rootId }
+  /** The root task, once its agent has made so many turns and rests. */
+  const rested = (turns: number) =>
+    vi.waitFor(
+      async () => {
+        const task = await orchestrator.getTask({ params, query: {}, body: undefined })
+        expect(mock.requests).toHaveLength(turns)
+        expect(task).toMatchObject({ activity: 'waiting', problem: null })
+        return task
+      },
+      { timeout: 50_000, interval: 50 },
+    )
+  await send('Write a note')
+  const { worktreePath } = await rested(2)
+  const path = `${repository}-elsewhere`
+  await rename(repository, path)
+  const moved = await orchestrator.updateProject({ params: { projectId }, query: {}, body: { path } })
+  expect(moved).toMatchObject({ path, problem: null })
+  const status = execFileSync('git', ['-c', 'safe.directory=*', 'status', '--short'], {
+    cwd: worktreePath ?? '',
+    encoding: 'utf8',
+  })
+  expect(status).toBe('?? note.txt\n')
+  await send('Look again')
+  await rested(4)
+
+  mock.verify()
   await close()
 })
