@@ -18,7 +18,7 @@ test('a tree shows who does what, since when and for how much', () => {
       treeCostUsd: 1.5,
       activity: 'waiting',
     }),
-    taskView('01K1A000000000000000000000', { title: 'Parser', parentId: root, status: 'passed', costUsd: 0.5 }),
+    taskView('01K1A000000000000000000000', { title: 'Parser', parentId: root, status: 'passed', treeCostUsd: 0.5 }),
     taskView('01K1B000000000000000000000', {
       title: 'Docs',
       parentId: root,
@@ -59,7 +59,7 @@ test('no line is wider than the terminal, however long the titles and however de
       children: ids.slice(index + 1, index + 2),
       doing: 'x'.repeat(300),
       activity: 'working',
-      costUsd: 0.1234,
+      treeCostUsd: 0.1234,
     }),
   )
 

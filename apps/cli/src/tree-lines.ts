@@ -83,7 +83,7 @@ function branchesOf(tasks: readonly TaskView[]): Branch[] {
 type Row = { stem: string; task: TaskView; id: string; state: string; cost: string; age: string; doing: string }
 
 function rowOf(task: TaskView, stem: string, ids: Map<string, string>, { now }: TreeOptions): Row {
-  const cost = task.children.length > 0 ? task.treeCostUsd : task.costUsd
+  const cost = task.treeCostUsd
   const budget = task.budgetUsd === undefined ? '' : `/${formatUsd(task.budgetUsd)}`
   return {
     stem,

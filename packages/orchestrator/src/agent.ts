@@ -5,7 +5,10 @@ import type { AgentServer } from './agent-tools/agent-server.ts'
 import type { IdleWatch } from './idle-watch.ts'
 import type { AgentTools } from './tool-host.ts'
 
-/** Why an agent was interrupted: `user` keeps it stopped, the others let it go on by itself; `refresh` with other settings. */
+/**
+ * Why an agent was interrupted: `user` keeps it stopped until a person says otherwise and `reset` until anybody needs it; the others let
+ * it go on by itself, `refresh` with other settings.
+ */
 export type StopReason = 'user' | 'shutdown' | 'reset' | 'refresh'
 
 /** An agent while it lives. Everything here can be lost: what counts is in its session. */

@@ -1,10 +1,11 @@
-import { loopTools } from '@matrix/protocol'
+import { loopTools, orchestratorTools } from '@matrix/protocol'
 import { expect, test } from 'vitest'
-import { openOffice, type Script } from './simulation/office.testing.ts'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
 
 const wait = { calls: [{ name: loopTools.yield }] }
 /** Ten tokens in and ten out, at the price that the simulated world knows. */
 const TURN_USD = (10 * 3 + 10 * 15) / 1_000_000
+const ends: Script = () => ({ calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] })
 const works: Script = ({ calls }) => ({
   calls: [{ name: 'mcp__mxd__bash', input: { command: `step ${calls.length}` } }],
 })
@@ -54,3 +55,119 @@ test('the budget of a tree holds for all of its tasks together', async () => {
   expect(treeCostUsd).toBeLessThanOrEqual((12 + names.length + 1) * TURN_USD)
   expect(treeCostUsd).toBeGreaterThanOrEqual(11 * TURN_USD)
 })
+
+test('what a deleted task has spent stays spent for the tasks above it, also after a restart', async () => {
+  const office = await openOffice({ shop: () => wait, Part: ends, Piece: ends })
+  await office.say('Hello')
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.say('Go', { taskId: await office.create('Piece', taskId) })
+  await office.settle()
+  const figures: number[] = []
+  office.orchestrator().subscribe((frame) => {
+    if (frame.kind === 'task' && frame.task.id === office.rootId) figures.push(frame.task.treeCostUsd)
+  })
+
+  const params = { projectId: office.projectId, taskId }
+  await office.orchestrator().deleteTask({ params, query: {}, body: undefined })
+  await office.settle()
+  const spent = office.machine.modelCalls() * TURN_USD
+  expect(figures.at(-1)).toBeCloseTo(spent, 9)
+  await office.restart('power')
+  expect((await office.task()).treeCostUsd).toBeCloseTo(spent, 9)
+})
+
+test('an agent that deletes what it has had done gets no money back for it', async () => {
+  const manages: Script = ({ calls }) => {
+    const made = calls.findLast(({ name }) => name === orchestratorTools.createTask)
+    const id = /task (\w{26})/.exec(made?.result ?? '')?.[1]
+    const rounds = [
+      { name: orchestratorTools.createTask, input: { title: 'Part', description: '' } },
+      { name: orchestratorTools.sendMessage, input: { taskId: id, content: 'Go' } },
+      { name: loopTools.yield },
+      { name: orchestratorTools.deleteTask, input: { taskId: id } },
+    ]
+    return { calls: [rounds[calls.length % 4] ?? { name: loopTools.yield }] }
+  }
+  const office = await openOffice({ shop: manages, Part: ends }, { settings: { treeBudgetUsd: 20 * TURN_USD } })
+  await office.say('Hello')
+  await office.settle()
+
+  expect(await office.task()).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' }, children: [] })
+  expect(office.machine.modelCalls()).toBeLessThanOrEqual(21)
+})
+
+test('a budget that is lowered in the settings holds for those who are at work', async () => {
+  const office = await openOffice({
+    shop(said) {
+      if (said.calls.length === 3) void set(office, 'treeBudgetUsd', 5 * TURN_USD)
+      return said.calls.length < 30 ? works(said) : wait
+    },
+  })
+  await office.say('Go')
+  await office.settle()
+
+  expect(await office.task()).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' } })
+  expect(office.machine.modelCalls()).toBeLessThan(10)
+})
+
+test.each(['budgetUsd', 'treeBudgetUsd'])(
+  'whoever %s has stopped goes on when it is raised in the settings',
+  async (key) => {
+    const office = await openOffice({ shop: works }, { settings: { [key]: 4.5 * TURN_USD } })
+    await office.say('Go')
+    await office.settle()
+    expect(await office.task()).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' } })
+    const calls = office.machine.modelCalls()
+    await set(office, key, 4.6 * TURN_USD)
+    await set(office, 'maxTurns', 500)
+    await office.settle()
+    const waiting = await office.task()
+    expect(waiting).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' }, pendingMessages: 0 })
+    expect(office.machine.modelCalls()).toBe(calls)
+
+    await set(office, key, 9.5 * TURN_USD)
+    await office.settle()
+    const { costUsd } = await office.task()
+    expect(costUsd).toBeGreaterThan(waiting.costUsd)
+    expect(costUsd).toBeLessThanOrEqual(10.5 * TURN_USD)
+  },
+)
+
+test('a budget that is raised for all projects lets agents of every project go on', async () => {
+  const office = await openOffice({ depot: works }, { settings: { budgetUsd: 4.5 * TURN_USD } })
+  const depot = await office.register('/depot')
+  await office.say('Go', { projectId: depot.projectId, taskId: depot.rootId })
+  await office.settle()
+  const calls = office.machine.modelCalls()
+  await set(office, 'budgetUsd', 9.5 * TURN_USD)
+  await office.settle()
+
+  expect(office.machine.modelCalls()).toBe(calls + 5)
+})
+
+test('wherever the process dies, whoever a budget has stopped goes on once it is raised', async () => {
+  for (let steps = 1; ; steps += 1) {
+    const office = await openOffice({ shop: works }, { settings: { budgetUsd: 4.5 * TURN_USD } })
+    await office.say('Go')
+    await office.settle()
+    const { costUsd } = await office.task()
+    const isDead = await office.dieWithin(steps, () => set(office, 'budgetUsd', 6.5 * TURN_USD))
+    if (isDead) await office.restart()
+    await office.settle()
+
+    const after = await office.task()
+    expect(after.costUsd, `after ${steps} steps`).toBeGreaterThan(costUsd)
+    expect(after, `after ${steps} steps`).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' } })
+    const told = (await office.events()).filter(
+      (event) => event.type === 'message' && event.message.source === 'tree_change',
+    )
+    expect(told, `after ${steps} steps`).toHaveLength(1)
+    if (!isDead) return
+  }
+})
+
+function set(office: Office, key: string, value: number) {
+  const { projectId } = office
+  return office.orchestrator().setConfig({ params: { layer: 'global', key }, query: { projectId }, body: { value } })
+}

@@ -1,6 +1,7 @@
 import { type DurableEvent, MatrixError, type QueueMessage } from '@matrix/protocol'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
+import { inTurn } from './turns.ts'
 import { isoNow } from './world.ts'
 
 export type DeliveryOptions = {
@@ -30,7 +31,7 @@ export async function deliverMessage(
   if (task.status === 'closed' && wake)
     throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`, { hint: 'Reset it to let it start over.' })
 
-  await inTurn(ctx, task.id, async () => {
+  await inTurn(ctx.deliveries, task.id, async () => {
     const isKnown = await ctx.log.hasMessage(task.id, message.id)
     if (!isKnown) {
       const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
@@ -48,16 +49,4 @@ export async function deliverMessage(
 /** Whether a person has stopped a task, and nobody has let it go on since. */
 export function isHeldByPerson({ halted }: ProjectContext, taskId: string): boolean {
   return halted.get(taskId)?.kind === 'stopped'
-}
-
-/** One after the other for each session: between a question about it and what is done then, nobody else does anything to it. */
-export async function inTurn<T>({ deliveries }: ProjectContext, taskId: string, work: () => Promise<T>): Promise<T> {
-  const before = deliveries.get(taskId) ?? Promise.resolve()
-  const mine = before.catch(() => undefined).then(work)
-  deliveries.set(taskId, mine)
-  try {
-    return await mine
-  } finally {
-    if (deliveries.get(taskId) === mine) deliveries.delete(taskId)
-  }
 }

@@ -2,7 +2,7 @@ import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent }
 import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
-import type { Agent } from './agent.ts'
+import type { Agent, StopReason } from './agent.ts'
 import { completeTask, settleCompletion } from './completion.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
 import { ensureWorktree, type Launch, readMemory } from './launch.ts'
@@ -203,7 +203,7 @@ async function restoreWorktree(ctx: ProjectContext, taskId: string): Promise<voi
 }
 
 /** The tree's own sum is only brought up to date when nothing else happens; the sessions know it at any time. */
-async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
+export async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
   const addCostUsd = ctx.ledger.spent(taskId) - ctx.tree.get(taskId).costUsd
   if (addCostUsd > 0) await recordTask(ctx.tree, taskId, { addCostUsd })
 }
@@ -219,7 +219,7 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   }
   await ctx.log.append(taskId, held)
   await recordCost(ctx, taskId)
-  if (agent.stopReason === 'user') return markStopped(ctx, taskId)
+  if (keepsStopped(agent.stopReason)) return markStopped(ctx, taskId, agent.stopReason)
   if (agent.stopReason || ctx.isClosing) return
   if (agent.problem) ctx.halted.set(taskId, { kind: 'blocked', problem: agent.problem })
   else if (result.exitReason !== 'interrupted')
@@ -228,9 +228,13 @@ async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, 
   else await blockTask(ctx, taskId, new Error(result.output))
 }
 
-/** Says in the session that a person stopped its agent, so that it stays stopped after a restart. */
-export async function markStopped(ctx: ProjectContext, taskId: string): Promise<void> {
+export function keepsStopped(reason: StopReason | undefined): reason is 'user' | 'reset' {
+  return reason === 'user' || reason === 'reset'
+}
+
+/** Says in the session that somebody stopped its agent, so that it stays stopped after a restart. */
+export async function markStopped(ctx: ProjectContext, taskId: string, reason: 'user' | 'reset'): Promise<void> {
   ctx.halted.set(taskId, { kind: 'stopped' })
-  await ctx.log.append(taskId, [{ type: 'agent_stopped', taskId, ts: isoNow(ctx.world), reason: 'user' }])
+  await ctx.log.append(taskId, [{ type: 'agent_stopped', taskId, ts: isoNow(ctx.world), reason }])
   ctx.touch(taskId)
 }

@@ -1,5 +1,5 @@
 import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
-import { type DurableEvent, MatrixError, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
@@ -8,7 +8,7 @@ import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { askForApproval } from './approvals.ts'
 import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
-import { driveAgent, markStopped } from './drive.ts'
+import { driveAgent, keepsStopped, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
@@ -73,7 +73,7 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   } catch (error) {
     if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
     // They may have stopped it while the problem was written down.
-    if (agent.stopReason === 'user') await markStopped(ctx, agent.taskId)
+    if (keepsStopped(agent.stopReason)) await markStopped(ctx, agent.taskId, agent.stopReason)
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
@@ -237,14 +237,19 @@ async function repeatOrphans(
   return results
 }
 
-/** Whether a person stopped the agent and nobody has let it go on since; a fork of a stopped one was never stopped. */
+/** Whether somebody stopped the agent and nobody has let it go on since; a fork of a stopped one was never stopped. */
 export function isStopped(events: DurableEvent[]): boolean {
-  const last = events.findLast((event) => event.type === 'agent_stopped' || letsGoOn(event))
-  return last?.type === 'agent_stopped'
+  const index = events.findLastIndex(({ type }) => type === 'agent_stopped')
+  const stopped = events[index]
+  return stopped?.type === 'agent_stopped' && !events.slice(index).some((event) => letsGoOn(event, stopped.reason))
 }
 
-function letsGoOn(event: DurableEvent): boolean {
+/** A person's word counts always; that of others, when the task that they speak to had been put to rest. */
+function letsGoOn(event: DurableEvent, reason: string): boolean {
   if (event.type === 'clarification_answered') return event.by === 'user'
-  if (event.type === 'message') return event.message.source === 'user' || event.message.source === 'compact'
-  return event.type === 'orchestration_started' || event.type === 'fork_marker'
+  if (event.type !== 'message') return event.type === 'orchestration_started' || event.type === 'fork_marker'
+  const { source } = event.message
+  return source === 'user' || source === 'compact' || (reason === 'reset' && callers.has(source))
 }
+
+const callers: ReadonlySet<QueueMessage['source']> = new Set(['task_message', 'cross_project'])

@@ -3,14 +3,16 @@ import type { BudgetPort, BudgetState, Reservation } from '@matrix/provider-loop
 /** What each task has spent, and the money that is set aside for turns in flight. */
 export type Ledger = {
   spent(taskId: string): number
-  /** A task and everything below it. */
+  /** A task and everything that is or was below it. */
   treeSpent(taskId: string): number
   /** What a session says that was spent before this process began. */
   load(taskId: string, usd: number): void
   forget(taskId: string): void
   /** The money of one agent: its own budget and that of every task above it. */
   budgetOf(taskId: string): BudgetPort
-  /** To be called when a budget was raised: those who wait look again. */
+  /** Whether a budget that the task counts against is used up. */
+  isUsedUp(taskId: string): boolean
+  /** To be called when a budget was changed: those who wait look again. */
   recheck(): void
 }
 
@@ -22,19 +24,21 @@ export type LedgerOptions = {
   limits(taskId: string): BudgetLimit[]
   /** The task and everything below it. */
   below(taskId: string): string[]
+  /** What was spent by tasks that hung below this one and were deleted. */
+  removedCost(taskId: string): number
   onSpent(taskId: string): void
 }
 
 type Level = BudgetState & { reserved: number; reservations: number }
 
 /** Keeps the books of one tree. No two agents can set aside the same dollar. */
-export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger {
+export function createLedger({ limits, below, removedCost, onSpent }: LedgerOptions): Ledger {
   const spent = new Map<string, number>()
   const reserved = new Map<string, Set<{ usd: number }>>()
   const waiting = new Set<() => void>()
 
   const spentBy = (taskId: string) => spent.get(taskId) ?? 0
-  const treeSpent = (taskId: string) => below(taskId).reduce((sum, id) => sum + spentBy(id), 0)
+  const treeSpent = (taskId: string) => below(taskId).reduce((sum, id) => sum + spentBy(id) + removedCost(id), 0)
 
   /** Every budget that the task counts against, nearest first. */
   function levelsOf(taskId: string): Level[] {
@@ -43,7 +47,7 @@ export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger 
       const held = members.flatMap((id) => [...(reserved.get(id) ?? [])])
       return {
         scope: owner === taskId ? 'task' : 'tree',
-        costUsd: members.reduce((sum, id) => sum + spentBy(id), 0),
+        costUsd: counts === 'own' ? spentBy(owner) : treeSpent(owner),
         budgetUsd,
         reserved: held.reduce((sum, { usd }) => sum + usd, 0),
         reservations: held.length,
@@ -90,7 +94,7 @@ export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger 
   async function reserve(taskId: string, wantedUsd: number, signal: AbortSignal): ReturnType<BudgetPort['reserve']> {
     while (!signal.aborted) {
       const levels = levelsOf(taskId)
-      const over = levels.find(({ costUsd, budgetUsd }) => costUsd >= budgetUsd)
+      const over = levels.find(isOver)
       if (over) return { refused: true, ...stateOf(over) }
       const free = Math.min(wantedUsd, ...levels.map((level) => level.budgetUsd - level.costUsd - level.reserved))
       if (free >= wantedUsd) return grant(taskId, wantedUsd)
@@ -107,8 +111,13 @@ export function createLedger({ limits, below, onSpent }: LedgerOptions): Ledger 
     load: (taskId, usd) => void spent.set(taskId, usd),
     forget: (taskId) => void spent.delete(taskId),
     budgetOf: (taskId) => ({ reserve: (wantedUsd, signal) => reserve(taskId, wantedUsd, signal) }),
+    isUsedUp: (taskId) => levelsOf(taskId).some(isOver),
     recheck: wakeAll,
   }
+}
+
+function isOver({ costUsd, budgetUsd }: Level): boolean {
+  return costUsd >= budgetUsd
 }
 
 /** The budget that is nearest to its end is the one to be told of. */

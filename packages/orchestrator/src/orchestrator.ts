@@ -1,6 +1,6 @@
 import type { DataStore } from '@matrix/event-store'
 import { MatrixError, queueMessage } from '@matrix/protocol'
-import type { Attention, Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import type { Attention, ConfigLayer, Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { SetupHook, TreeOptions, Worktrees } from '@matrix/task-tree'
 import type { Config, Settings } from './config/config.ts'
@@ -15,8 +15,10 @@ import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
 import { refreshAgents } from './stop.ts'
+import { heedBudget } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
+import { inTurn, type Turns } from './turns.ts'
 import type { World } from './world.ts'
 
 /** Everything that the orchestrator takes from outside. */
@@ -50,6 +52,8 @@ type Entry = { registered: Registered; open: OpenProject } | { registered: Regis
 export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orchestrator> {
   const { world, registry, config } = ports
   const entries = new Map<string, Entry>()
+  /** A project is opened, moved and closed by one at a time: its files belong to whoever has it open. */
+  const openings: Turns = new Map()
   const listeners = new Set<(frame: Frame) => void>()
   const { settings } = await config.resolve()
   const modelCalls = createLimiter(settings.maxConcurrentModelCalls)
@@ -86,10 +90,13 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       findBaseBranch: () => ports.findBaseBranch(registered),
       treeOptions: ports.treeOptions(registered),
       tools: ports.toolsOf(registered),
-      prompts: ports.promptsOf(registered),
+      prompts: {
+        system: (role, options) => ports.promptsOf(registry.get(id)).system(role, options),
+        header: (about) => ports.promptsOf(registry.get(id)).header(about),
+      },
       neighbours: {
         list: () => registry.list().filter((other) => other.id !== id),
-        send: (toProjectId, message) => sendToProject(registered, toProjectId, message),
+        send: (toProjectId, message) => sendToProject(registry.get(id), toProjectId, message),
       },
       modelCalls,
       heavyTools,
@@ -137,7 +144,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
 
   function viewOf(entry: Entry): ProjectView {
     const { registered } = entry
-    return 'open' in entry ? entry.open.view(ports.isDemo(registered)) : viewBrokenProject(registered, entry.problem)
+    return 'open' in entry
+      ? entry.open.view(registered, ports.isDemo(registered))
+      : viewBrokenProject(registered, entry.problem)
   }
 
   const contexts = () => [...entries.values()].flatMap((entry) => ('open' in entry ? [entry.open.ctx] : []))
@@ -165,18 +174,25 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     listProjects: async () => [...entries.values()].map(viewOf),
     async registerProject({ body }) {
       const { id } = await registry.register(body)
-      return reopen(id)
+      return inTurn(openings, id, () => reopen(id))
     },
-    async updateProject({ params, body }) {
-      await registry.update(params.projectId, body)
-      return reopen(params.projectId)
-    },
-    async deregisterProject({ params }) {
-      await registry.deregister(params.projectId)
-      await close(params.projectId)
-      emit({ kind: 'project_removed', projectId: params.projectId })
-      return null
-    },
+    updateProject: ({ params, body }) =>
+      inTurn(openings, params.projectId, async () => {
+        const registered = await registry.update(params.projectId, body)
+        const entry = entries.get(registered.id)
+        if (!entry || 'problem' in entry || entry.registered.path !== registered.path) return reopen(registered.id)
+        const renamed = { ...entry, registered }
+        entries.set(registered.id, renamed)
+        showProject(registered.id)
+        return viewOf(renamed)
+      }),
+    deregisterProject: ({ params }) =>
+      inTurn(openings, params.projectId, async () => {
+        await registry.deregister(params.projectId)
+        await close(params.projectId)
+        emit({ kind: 'project_removed', projectId: params.projectId })
+        return null
+      }),
     listAttention: async ({ query }) => chosen(query.projectId).flatMap((ctx): Attention[] => ctx.attention.list()),
     async dismissAttention({ params }) {
       const owner = contexts().find((ctx) => ctx.attention.find(params.attentionId))
@@ -226,16 +242,16 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
         await ctx.tools.approveDrift?.({ agents: agentsAbove(ctx, taskId), alias, surface: body.surface })
       // The same denial that a person would write into the settings, where they can take it back.
       else await config.deny(registry.get(projectId), `@${alias}/*`)
-      await configChanged(projectId)
+      await configChanged('local', projectId)
       return view()
     },
     async setConfig({ params, query, body }) {
       await config.set(params.layer, params.key, body.value, projectFor(query.projectId))
-      return configChanged(query.projectId)
+      return configChanged(params.layer, query.projectId)
     },
     async unsetConfig({ params, query }) {
       await config.unset(params.layer, params.key, projectFor(query.projectId))
-      return configChanged(query.projectId)
+      return configChanged(params.layer, query.projectId)
     },
   }
 
@@ -243,13 +259,19 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     return projectId === undefined ? undefined : registry.get(projectId)
   }
 
-  async function configChanged(projectId: string | undefined) {
+  /** What is set for all projects concerns those that were not named, too. */
+  async function configChanged(layer: ConfigLayer, projectId: string | undefined) {
     const { settings: next } = await config.resolve()
     modelCalls.setLimit(next.maxConcurrentModelCalls)
     heavyTools.setLimit(next.maxConcurrentHeavyTools)
     provider = ports.provider(next)
-    for (const ctx of chosen(projectId)) await refreshAgents(ctx)
-    emit({ kind: 'config', projectId: projectId ?? null })
+    for (const ctx of layer === 'global' ? contexts() : chosen(projectId)) {
+      // Asking for the settings puts them in force.
+      await ctx.settings()
+      await refreshAgents(ctx)
+      await heedBudget(ctx, ctx.tree.root().id)
+    }
+    emit({ kind: 'config', projectId: layer === 'global' ? null : (projectId ?? null) })
     return config.view(projectFor(projectId))
   }
 
@@ -297,7 +319,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     sandbox: ports.sandbox,
     provider: () => provider,
     async close() {
-      await Promise.all([...entries.keys()].map(close))
+      // One that is being opened is among those that wait for their turn.
+      const ids = new Set([...entries.keys(), ...openings.keys()])
+      await Promise.all([...ids].map((id) => inTurn(openings, id, () => close(id))))
       await ports.telemetry?.close()
       await ports.close()
     },

@@ -15,6 +15,7 @@ import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
+import type { Turns } from './turns.ts'
 import type { World } from './world.ts'
 
 export type Role = 'root' | 'task'
@@ -35,7 +36,6 @@ export type Neighbours = {
 /** One open project, with everything its agents need. Only what is passed in here reaches the outside. */
 export type ProjectContext = {
   readonly id: string
-  readonly name: string
   readonly world: World
   readonly store: DataStore
   readonly log: SessionLog
@@ -67,8 +67,8 @@ export type ProjectContext = {
   readonly approvals: Map<string, OpenApproval>
   /** Which versions of the setup script a person is being asked about, by their hash. */
   readonly setupApprovals: Map<string, Promise<boolean>>
-  /** The last delivery to each session, which the next one waits for. */
-  readonly deliveries: Map<string, Promise<unknown>>
+  /** What reaches a session does so one after the other. */
+  readonly deliveries: Turns
   settings(): Promise<Settings>
   routes(role: Role): Promise<Route[]>
   emit(frame: Frame): void

@@ -60,7 +60,8 @@ export type OpenProject = {
   ctx: ProjectContext
   /** What had to be put right. */
   notices: string[]
-  view(isDemo: boolean): ProjectView
+  /** `registered` is what the registry says of it now. */
+  view(registered: Registered, isDemo: boolean): ProjectView
   close(): Promise<void>
 }
 
@@ -72,7 +73,12 @@ export async function openProject(registered: Registered, ports: ProjectPorts): 
     const tree = await openOrRebuildTree(registered, ports, store, notices)
     const worktrees = await ports.openWorktrees((hook) => approveSetup(ctx, hook))
     const ctx: ProjectContext = buildContext(registered, ports, { store, tree, worktrees })
-    return { ctx, notices, view: (isDemo) => viewProject(registered, ctx, isDemo), close: () => closeProject(ctx) }
+    return {
+      ctx,
+      notices,
+      view: (now, isDemo) => viewProject(now, ctx, isDemo),
+      close: () => closeProject(ctx),
+    }
   } catch (error) {
     await store.close()
     throw error
@@ -82,7 +88,7 @@ export async function openProject(registered: Registered, ports: ProjectPorts): 
 type Opened = { store: DataStore; tree: TaskTree<Agent>; worktrees: Worktrees }
 
 function buildContext(registered: Registered, ports: ProjectPorts, { store, tree, worktrees }: Opened): ProjectContext {
-  const { id, name } = registered
+  const { id } = registered
   const { emit } = ports
   let inForce: Budgets = {}
   const settings = async () => {
@@ -107,6 +113,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   const ledger = createLedger({
     limits: (taskId) => limitsOf(tree, taskId, inForce),
     below: (taskId) => (tree.find(taskId) ? tree.subtree(taskId).map((task) => task.id) : [taskId]),
+    removedCost: (taskId) => tree.find(taskId)?.removedCostUsd ?? 0,
     onSpent: (taskId) => {
       for (const task of [tree.get(taskId), ...tree.ancestors(taskId)]) frames.touch(task.id)
     },
@@ -123,7 +130,6 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   })
   const ctx: ProjectContext = {
     id,
-    name,
     world: ports.world,
     store,
     log,

@@ -143,7 +143,7 @@ build and the tests of the whole on your branch after every merge, before the ne
 be adapted by the task it came from: tell it what must survive, and to bring in your branch with \`update_branch\`. Never settle a conflict by
 taking one side whole without reading the other.
 
-**Close what is finished.** \`close_task\` when its work is merged or no longer wanted; a task that still runs cannot be
+**Close what is finished.** \`close_task\` when its work is merged or no longer wanted; a task that is at work cannot be
 closed: tell it to come to an end first. If one went the wrong way entirely, \`reset_task\` with a better description
 is cheaper than ten corrections. Ask first what in your description sent it there.
 

@@ -12,7 +12,7 @@ import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
 import { tellOfRoom } from './room-watch.ts'
 import { archiveOldSessions } from './session-retention.ts'
-import { deliverNotices, tidyClosed } from './tasks.ts'
+import { deliverNotices, heedBudget, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
@@ -46,6 +46,9 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   for (const { task, problem } of unreadable)
     await tellTaskAbove(ctx, task, problem, ctx.facts.of(task.id).lastAt ?? task.updatedAt)
   for (const taskId of launched) launchAgent(ctx, taskId)
+  // Somebody may have raised a budget while nobody was there to hear of it.
+  await ctx.settings()
+  await heedBudget(ctx, ctx.tree.root().id)
   void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
@@ -113,9 +116,10 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
   if (state === 'done') await repairEnd(ctx, task, events)
   const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
-  if (question && state !== 'done') await openQuestion(ctx, question)
+  if (question && state !== 'done' && task.status === 'in_progress') await openQuestion(ctx, question)
 
   if (isStopped(events)) {
+    if (task.status !== 'in_progress') return 'ended'
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'
   }

@@ -1,8 +1,10 @@
+import { MatrixError, printableLine, type TaskNode } from '@matrix/protocol'
 import type { Agent } from './agent.ts'
 import { commandsOf } from './background.ts'
 import { markStopped } from './drive.ts'
 import { interruptAgent, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
+import { isBusy } from './task-view.ts'
 
 /** Interrupts a task and everything below it, at once. All stay in progress: they were interrupted, not broken. */
 export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
@@ -11,12 +13,28 @@ export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<s
     tasks.map(async ({ id }) => {
       const agent = ctx.agents.get(id)
       if (agent) await interruptAgent(agent, 'user')
-      else if (ctx.halted.get(id)?.kind !== 'stopped') await markStopped(ctx, id)
+      else if (ctx.halted.get(id)?.kind !== 'stopped') await markStopped(ctx, id, 'user')
       else return undefined
       return id
     }),
   )
   return stopped.filter((id) => id !== undefined)
+}
+
+/** Puts agents to rest that only wait, are stopped or cannot go on. When one of them is at work, all are left alone. */
+export async function retireAgents(ctx: ProjectContext, tasks: TaskNode[]): Promise<void> {
+  const busy = tasks.find(({ id }) => isBusy(ctx.agents.get(id)?.activity ?? 'off'))
+  if (busy)
+    throw new MatrixError('AGENT_BUSY', `Task ${busy.id} "${printableLine(busy.title)}" is at work`, {
+      hint: `Wait until it rests, or stop it with: matrix stop ${busy.id}`,
+    })
+  await Promise.all(
+    tasks.map(async ({ id, status, folder }) => {
+      const agent = ctx.agents.get(id)
+      if (agent) await interruptAgent(agent, 'reset')
+      else if (status === 'in_progress' && !folder) await markStopped(ctx, id, 'reset')
+    }),
+  )
 }
 
 /** Lets a task and everything below it go on where a person stopped them or a problem did. */

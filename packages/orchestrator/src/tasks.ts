@@ -1,6 +1,7 @@
-import { type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
+import { canFollow, type EditedBy, MatrixError, queueMessage, type TaskNode, type TaskStatus } from '@matrix/protocol'
 import {
   acknowledgeNotice,
+  checkEnding,
   closeTask as closeInTree,
   createTask as createInTree,
   deleteTask as deleteFromTree,
@@ -10,11 +11,13 @@ import {
   type TaskInput,
   updateTask as updateInTree,
 } from '@matrix/task-tree'
-import { deliverMessage, inTurn } from './delivery.ts'
-import { markStopped } from './drive.ts'
+import { deliverMessage } from './delivery.ts'
+import { markStopped, recordCost } from './drive.ts'
 import { problemOf, showProblem } from './halt.ts'
 import { agentsAbove, type ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
+import { retireAgents } from './stop.ts'
+import { inTurn } from './turns.ts'
 import { isoNow } from './world.ts'
 
 /** Who asks, and with which call, so that the same call made again after a crash is recognised. */
@@ -37,28 +40,41 @@ export async function createTask(
 export async function updateTask(
   ctx: ProjectContext,
   taskId: string,
-  edit: TaskEdit,
+  { status, ...edit }: TaskEdit,
   { editedBy }: Asker,
 ): Promise<TaskNode> {
   const before = ctx.tree.get(taskId)
+  if (status !== undefined && status !== before.status) {
+    // What may be refused comes first: an agent is not interrupted for nothing.
+    if (Object.keys(edit).length > 0) await updateTask(ctx, taskId, edit, { editedBy })
+    return setStatus(ctx, before.id, status, { editedBy })
+  }
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
-  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task)
+  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task.id)
   return changed(ctx, task)
 }
 
-/** Those who wait for money look again, and those who were stopped for the lack of it are told that there is more. */
-async function heedBudget(ctx: ProjectContext, task: TaskNode): Promise<void> {
+/** Whoever is at work says itself how that ends. One who only waits, is stopped or cannot go on is interrupted for good. */
+async function setStatus(ctx: ProjectContext, taskId: string, status: TaskStatus, asker: Asker): Promise<TaskNode> {
+  if (status === 'closed') return closeTask(ctx, taskId, asker)
+  await settled(ctx, taskId)
+  const before = ctx.tree.get(taskId)
+  if (canFollow(before.status, status)) await retireAgents(ctx, [before])
+  const task = await updateInTree(ctx.tree, taskId, { status }, asker)
+  forgetWaits(ctx, [task])
+  return changed(ctx, task)
+}
+
+/** Those who wait for money look again, and those who were stopped for the lack of it and have some now are told so. */
+export async function heedBudget(ctx: ProjectContext, changedTaskId: string): Promise<void> {
   ctx.ledger.recheck()
-  for (const { id } of ctx.tree.subtree(task.id)) {
+  for (const { id } of ctx.tree.subtree(changedTaskId)) {
     const code = ctx.agents.get(id)?.problem?.code ?? haltCode(ctx, id)
-    if (code !== 'BUDGET_EXCEEDED') continue
+    if (code !== 'BUDGET_EXCEEDED' || ctx.ledger.isUsedUp(id)) continue
     const summary = 'The budget was raised. Go on.'
-    await deliverMessage(
-      ctx,
-      id,
-      queueMessage.treeChange({ id: `budget/${task.id}/${task.updatedAt}`, changedTaskId: task.id, summary }),
-    )
+    const messageId = `budget/${ctx.world.newId()}`
+    await deliverMessage(ctx, id, queueMessage.treeChange({ id: messageId, changedTaskId, summary }))
   }
 }
 
@@ -76,32 +92,65 @@ export async function closeTask(ctx: ProjectContext, taskId: string, { editedBy 
     await tidyUp(ctx, before, { archive: false })
     return before
   }
-  const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
-  ctx.attention.removeOf(taskId)
-  await tidyUp(ctx, before, { archive: session === 'discard' })
+  const rested = await putToRest(ctx, before, 'closed')
+  const closed = await inTurn(ctx.deliveries, taskId, async () => {
+    const { task, session } = await closeInTree(ctx.tree, taskId, { editedBy })
+    forgetWaits(ctx, rested)
+    await tidyUp(ctx, before, { archive: session === 'discard' })
+    return task
+  })
   void archiveOldSessions(ctx).catch(() => undefined)
-  return changed(ctx, task)
+  return changed(ctx, closed)
 }
 
 /** Brings a task back to its beginning. Its conversation is archived and its worktree removed; nothing is lost. */
 export async function resetTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<TaskNode> {
   await settled(ctx, taskId)
-  const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
-  ctx.attention.removeOf(taskId)
-  ctx.halted.delete(taskId)
-  await tidyUp(ctx, before, { archive: true })
-  return changed(ctx, task)
+  const rested = await putToRest(ctx, ctx.tree.get(taskId), 'reset')
+  const fresh = await inTurn(ctx.deliveries, taskId, async () => {
+    const { task, before } = await resetInTree(ctx.tree, taskId, { editedBy })
+    forgetWaits(ctx, rested)
+    await tidyUp(ctx, before, { archive: true })
+    return task
+  })
+  return changed(ctx, fresh)
 }
 
 export async function deleteTask(ctx: ProjectContext, taskId: string, { editedBy }: Asker): Promise<void> {
   await settled(ctx, taskId)
+  await putToRest(ctx, ctx.tree.get(taskId), 'deleted')
+  const above = ctx.tree.ancestors(taskId)
+  // What the tree knows of their cost is all that is left of it for the tasks above.
+  for (const { id } of ctx.tree.subtree(taskId)) await recordCost(ctx, id)
   const removed = await deleteFromTree(ctx.tree, taskId, { editedBy })
+  forgetWaits(ctx, removed)
   for (const task of removed) {
-    ctx.attention.removeOf(task.id)
     await tidyUp(ctx, task, { archive: true })
     ctx.emit({ kind: 'task_removed', projectId: ctx.id, taskId: task.id })
   }
+  for (const { id } of above) ctx.touch(id)
   await deliverNotices(ctx)
+}
+
+/** Has nobody work any more on a task and what is below it. Answers with the task and those who were at it. */
+async function putToRest(
+  ctx: ProjectContext,
+  task: TaskNode,
+  verb: 'closed' | 'deleted' | 'reset',
+): Promise<TaskNode[]> {
+  checkEnding(task, verb)
+  const tasks = ctx.tree.subtree(task.id)
+  await retireAgents(ctx, tasks)
+  return tasks.filter(({ id, status }) => id === task.id || status === 'in_progress')
+}
+
+/** Nothing waits for a person, or for another message, because of these tasks. */
+function forgetWaits(ctx: ProjectContext, tasks: TaskNode[]): void {
+  for (const { id } of tasks) {
+    ctx.attention.removeOf(id)
+    ctx.halted.delete(id)
+    ctx.touch(id)
+  }
 }
 
 export async function reorderTasks(
@@ -176,12 +225,12 @@ export async function rewindTask(ctx: ProjectContext, taskId: string, upTo: numb
   const last = await ctx.store.lastSeq(task.id)
   if (upTo > last)
     throw new MatrixError('EVENT_UNKNOWN', `Task ${task.id} has no event ${upTo}; its last one is ${last}.`)
-  await inTurn(ctx, task.id, async () => {
+  await inTurn(ctx.deliveries, task.id, async () => {
     if (ctx.agents.has(task.id)) throw new MatrixError('AGENT_BUSY', `Task ${task.id} is running`)
     await ctx.log.append(task.id, [{ type: 'rewind_marker', taskId: task.id, ts: isoNow(ctx.world), upTo }])
   })
   ctx.attention.removeOf(task.id)
-  if (task.status === 'in_progress') await markStopped(ctx, task.id)
+  if (task.status === 'in_progress') await markStopped(ctx, task.id, 'user')
   return changed(ctx, task)
 }
 

@@ -44,6 +44,8 @@ export const TaskNode = z.object({
   children: z.array(TaskId),
   worktreePath: z.string().nullable(),
   costUsd: z.number().nonnegative(),
+  /** What tasks have cost that hung below it and were deleted: it stays spent. */
+  removedCostUsd: z.number().nonnegative().optional(),
   budgetUsd: z.number().nonnegative().optional(),
   editedBy: EditedBy,
   persistent: Persistence,

@@ -18,6 +18,7 @@ export type { Snapshot } from './snapshot.ts'
 export {
   acknowledgeNotice,
   type Closed,
+  checkEnding,
   closeTask,
   createTask,
   defaultMaxDepth,

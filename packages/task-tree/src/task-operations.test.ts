@@ -91,18 +91,57 @@ test('a running task is not closed, deleted or reset, and neither is one with a 
   const above = await make(tree, 'above')
   const below = await createTask(tree, above.id, { title: 'below' }, agent)
   await recordTask(tree, below.id, { status: 'in_progress' })
+  tree.attachSession(below.id, {})
   for (const operation of [closeTask, deleteTask, resetTask])
     for (const id of [above.id, below.id])
       await expect(operation(tree, id, user)).rejects.toMatchObject({
         code: 'TASK_STATUS',
         message: expect.stringContaining('running'),
       })
+  await expect(updateTask(tree, below.id, { status: 'failed' }, user)).rejects.toMatchObject({ code: 'TASK_STATUS' })
+  expect((await updateTask(tree, below.id, { title: 'still below' }, user)).status).toBe('in_progress')
 
   await recordTask(tree, below.id, { status: 'passed' })
-  tree.attachSession(below.id, {})
   await expect(closeTask(tree, above.id, user)).rejects.toMatchObject({ code: 'TASK_STATUS' })
   tree.detachSession(below.id)
   expect((await closeTask(tree, above.id, user)).task.status).toBe('closed')
+})
+
+test('a task in progress whose agent does not run can be closed, deleted and reset, and what is below it waits to be started', async () => {
+  for (const operation of [closeTask, resetTask]) {
+    const tree = await started()
+    const above = await make(tree, 'above')
+    const below = await createTask(tree, above.id, { title: 'below' }, agent)
+    for (const { id } of [above, below]) await recordTask(tree, id, { status: 'in_progress' })
+    await operation(tree, above.id, user)
+
+    expect(tree.get(above.id).status).toBe(operation === closeTask ? 'closed' : 'pending')
+    expect(tree.get(below.id).status).toBe('pending')
+    await recordTask(tree, below.id, { status: 'in_progress' })
+    await deleteTask(tree, above.id, user)
+    expect(tree.size).toBe(1)
+  }
+})
+
+test('what a deleted task and all below it have cost is kept by the task above, also when that is deleted in turn', async () => {
+  const disk = simulatedDisk(1)
+  const tree = await started(disk)
+  const above = await make(tree, 'above')
+  for (const [title, addCostUsd] of [
+    ['one', 0.25],
+    ['two', 0.5],
+  ] as const) {
+    const task = await createTask(tree, above.id, { title }, agent)
+    const below = await createTask(tree, task.id, { title: 'below' }, agent)
+    for (const { id } of [task, below]) await recordTask(tree, id, { addCostUsd })
+    await deleteTask(tree, task.id, agent)
+  }
+  expect(tree.get(above.id)).toMatchObject({ costUsd: 0, removedCostUsd: 1.5 })
+
+  await recordTask(tree, above.id, { addCostUsd: 2 })
+  await deleteTask(tree, above.id, user)
+  const again = await openTree('/p', { disk: disk.restart('power') })
+  expect(again.root()).toMatchObject({ costUsd: 0, removedCostUsd: 3.5 })
 })
 
 test('closing a persistent task starts its next cycle: reset discards the conversation, continue keeps it', async () => {
@@ -207,7 +246,7 @@ test('a title with terminal escapes reaches no notice or error as such', async (
   const task = await createTask(tree, tree.root().id, { title: '\u001b[31mred' }, user)
 
   expect(tree.notices()[0]?.summary).not.toContain('\u001b')
-  await recordTask(tree, task.id, { status: 'in_progress' })
+  tree.attachSession(task.id, {})
   const error = await closeTask(tree, task.id, user).catch((error: Error) => error)
   expect((error as Error).message).not.toContain('\u001b')
 })

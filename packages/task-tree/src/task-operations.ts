@@ -79,6 +79,7 @@ export async function updateTask(
     const before = view.get(id)
     const after = edited(before, edit, editedBy, tree.now())
     checkStatusMove(before, after.status)
+    if (after.status !== before.status) refuseRunning(tree, [before], before, `set to ${after.status}`)
     const parent = edit.parentId === undefined ? undefined : view.get(edit.parentId)
     if (parent) checkMove(view, after, parent, maxDepth)
     else if (before.parentId !== null) checkPlace(view, after, view.get(before.parentId), maxDepth)
@@ -96,33 +97,54 @@ export async function updateTask(
   })
 }
 
-/** Ends a task for good, or until its next cycle when it is persistent. Refuses while it or anything below it runs. */
+/** What may be done to a task for good: everything but the root ends, and a folder has no beginning to go back to. */
+export function checkEnding(task: TaskNode, verb: 'closed' | 'deleted' | 'reset'): void {
+  refuseRoot(task, verb)
+  if (verb === 'reset') refuseFolder(task, verb)
+}
+
+/**
+ * Ends a task for good, or until its next cycle when it is persistent. Refuses while it or anything below it runs; what was in
+ * progress below it is so no longer.
+ */
 export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<Closed> {
   return tree.change((view) => {
     const before = view.get(id)
-    refuseRoot(before, 'closed')
-    refuseRunning(tree, view, before, 'closed')
+    checkEnding(before, 'closed')
+    refuseRunning(tree, view.subtree(before.id), before, 'closed')
     const status: TaskStatus = before.persistent ? 'pending' : 'closed'
     const task = { ...before, status, editedBy, updatedAt: tree.now() }
     const session = before.persistent === 'reset' ? 'discard' : 'keep'
-    const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [setAll(before, task)])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [
+      setAll(before, task),
+      ...interruptBelow(tree, view, before),
+    ])
     return { changes: planned.changes, result: { task, session } }
   })
 }
 
-/** Takes a task and everything below it out of the tree, and answers with what was removed, so that it can be tidied up. */
+/**
+ * Takes a task and everything below it out of the tree, and answers with what was removed, so that it can be tidied up. What
+ * that has cost is kept by the task above.
+ */
 export async function deleteTask(tree: TaskTree, id: string, { editedBy }: Editor): Promise<TaskNode[]> {
   return tree.change((view) => {
     const task = view.get(id)
-    refuseRoot(task, 'deleted')
-    refuseRunning(tree, view, task, 'deleted')
+    checkEnding(task, 'deleted')
+    refuseRunning(tree, view.subtree(task.id), task, 'deleted')
     const removed = view.subtree(task.id)
-    const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [{ do: 'remove', id: task.id }])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was deleted' }, [
+      ...keepCost(view, task, removed),
+      { do: 'remove', id: task.id },
+    ])
     return { changes: planned.changes, result: removed }
   })
 }
 
-/** Brings a task back to its beginning. What it cost stays; its old branch and worktree are in `before`, to be tidied up. */
+/**
+ * Brings a task back to its beginning. What it cost stays; its old branch and worktree are in `before`, to be tidied up. What
+ * was in progress below it is so no longer.
+ */
 export async function resetTask(
   tree: TaskTree,
   id: string,
@@ -130,9 +152,8 @@ export async function resetTask(
 ): Promise<{ task: TaskNode; before: TaskNode }> {
   return tree.change((view) => {
     const before = view.get(id)
-    refuseRoot(before, 'reset')
-    refuseFolder(before, 'reset')
-    refuseRunning(tree, view, before, 'reset')
+    checkEnding(before, 'reset')
+    refuseRunning(tree, view.subtree(before.id), before, 'reset')
     const task: TaskNode = {
       ...before,
       status: 'pending',
@@ -141,7 +162,10 @@ export async function resetTask(
       editedBy,
       updatedAt: tree.now(),
     }
-    const planned = plan(tree, view, task, { editedBy, verb: 'was reset' }, [setAll(before, task)])
+    const planned = plan(tree, view, task, { editedBy, verb: 'was reset' }, [
+      setAll(before, task),
+      ...interruptBelow(tree, view, before),
+    ])
     return { changes: planned.changes, result: { task, before } }
   })
 }
@@ -182,6 +206,19 @@ export async function acknowledgeNotice(tree: TaskTree, noticeId: string): Promi
     const isPending = view.notices().some((notice) => notice.id === noticeId)
     return { changes: isPending ? [{ do: 'delivered', id: noticeId }] : [], result: undefined }
   })
+}
+
+/** Nobody works for a task that is closed or starts over. */
+function interruptBelow(tree: TaskTree, view: TreeView, task: TaskNode): TreeChange[] {
+  const below = view.subtree(task.id).filter(({ id, status }) => id !== task.id && status === 'in_progress')
+  return below.map(({ id }) => ({ do: 'set', id, fields: { status: 'pending', updatedAt: tree.now() } }))
+}
+
+function keepCost(view: TreeView, { parentId }: TaskNode, removed: TaskNode[]): TreeChange[] {
+  const cost = removed.reduce((sum, { costUsd, removedCostUsd = 0 }) => sum + costUsd + removedCostUsd, 0)
+  if (parentId === null || cost === 0) return []
+  const { removedCostUsd = 0 } = view.get(parentId)
+  return [{ do: 'set', id: parentId, fields: { removedCostUsd: removedCostUsd + cost } }]
 }
 
 type Happening = { editedBy: EditedBy; verb: string }
@@ -323,8 +360,8 @@ function refuseFolder(task: TaskNode, verb: string): void {
     })
 }
 
-function refuseRunning(tree: TaskTree, view: TreeView, task: TaskNode, verb: string): void {
-  const running = view.subtree(task.id).find((below) => below.status === 'in_progress' || tree.session(below.id))
+function refuseRunning(tree: TaskTree, tasks: TaskNode[], task: TaskNode, verb: string): void {
+  const running = tasks.find(({ id }) => tree.session(id))
   if (!running) return
   const where = running.id === task.id ? 'it is' : `${nameOf(running)} below it is`
   throw new MatrixError('TASK_STATUS', `${nameOf(task)} cannot be ${verb} while ${where} running`, {

@@ -547,6 +547,35 @@ describe('looking around', () => {
   })
 })
 
+describe('a repository that has moved', () => {
+  test('is found again by the worktrees of tasks, with all that was not committed, and those of the user are left alone', async () => {
+    const { path, taskId } = await make(newId())
+    await writeFile(join(path, 'note.txt'), 'draft\n')
+    const own = join(scratch.home, 'own')
+    scratch.git('worktree', 'add', '--quiet', '--detach', own)
+    const link = await readFile(join(own, '.git'), 'utf8')
+    const moved = join(scratch.home, 'elsewhere')
+    await rename(scratch.checkout, moved)
+    expect(() => scratch.gitIn(path, 'status', '--porcelain')).toThrow('not a git repository')
+
+    const again = await scratch.open({ repository: moved })
+    expect(await again.recover()).toEqual([{ taskId, did: 'led back to the repository' }])
+    expect(scratch.gitIn(path, 'status', '--porcelain')).toBe('?? note.txt')
+    expect(await again.uncommitted(taskId)).toEqual(['note.txt'])
+    expect(await readFile(join(own, '.git'), 'utf8')).toBe(link)
+    expect(await again.recover()).toEqual([])
+  })
+
+  test('is not led to by a worktree that is a repository of its own by now', async () => {
+    const { path } = await make(newId())
+    await rm(join(path, '.git'))
+    scratch.gitIn(path, 'init', '--quiet')
+
+    expect(await worktrees.recover()).toEqual([])
+    expect(scratch.gitIn(path, 'rev-parse', '--git-dir')).toBe('.git')
+  })
+})
+
 const awkwardNames = ['a b', `it's "quoted"`, 'new\nline', 'ünïcödé', '-rf', ':(glob)*', '#hash', 'tab\there', '\\back']
   .map((name) => Buffer.from(name))
   .concat(Buffer.from([0x66, 0xff, 0xfe]))

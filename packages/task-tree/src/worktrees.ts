@@ -6,7 +6,7 @@ import { monotonicFactory } from 'ulid'
 import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
-import { explainFaults, removeFile } from './durable-file.ts'
+import { explainFaults, removeFile, replaceFile } from './durable-file.ts'
 import type { Git } from './git.ts'
 import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge, unclearMerge } from './merge.ts'
 import { checkOid, openRepository, type Repository } from './repository.ts'
@@ -30,7 +30,7 @@ import {
   type Worktree,
   type WorktreeWork,
 } from './worktree-creation.ts'
-import { findAdminFolders, placesIn, readRecord } from './worktree-place.ts'
+import { findAdminFolders, placesIn, readRecord, readText } from './worktree-place.ts'
 import { finishRemoval, type Removed, type RemoveOptions, removeWorktree } from './worktree-removal.ts'
 
 export type WorktreesOptions = {
@@ -55,7 +55,7 @@ export type StaleWorktree = { taskId: string | null; path: string; why: string }
 
 /** What was done about an interrupted step, or why nothing could be: then it stays for the next attempt. */
 export type Recovered = { taskId: string | null } & (
-  | { did: 'undid creation' | 'finished removal' }
+  | { did: 'undid creation' | 'finished removal' | 'led back to the repository' }
   | { failed: MatrixError }
 )
 
@@ -86,7 +86,10 @@ export type Worktrees = {
   merge(options: MergeOptions): Promise<MergeResult>
   findStale(tasks: readonly TaskNode[]): Promise<StaleWorktree[]>
   diskUse(): Promise<{ taskId: string; bytes: number }[]>
-  /** Finishes or takes back what a crash interrupted. Call once before anything else works in the worktrees. */
+  /**
+   * Finishes or takes back what a crash interrupted, and leads worktrees back to a repository that has moved. Call once before
+   * anything else works in the worktrees.
+   */
   recover(): Promise<Recovered[]>
 }
 
@@ -173,15 +176,17 @@ async function recoverAll(
   const names = await disk.list(join(places.own, 'records'))
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
   const done: Recovered[] = []
-  for (const taskId of ids.filter(isTaskId)) {
+  const attempt = async (taskId: string, step: typeof recoverTask | typeof leadBack) => {
     try {
-      const did = await forTask(taskId, () => recoverTask(work, taskId))
+      const did = await forTask(taskId, () => step(work, taskId))
       if (did) done.push({ taskId, did })
     } catch (error) {
       if (!(error instanceof MatrixError)) throw error
       done.push({ taskId, failed: error })
     }
   }
+  for (const taskId of ids.filter(isTaskId)) await attempt(taskId, recoverTask)
+  for (const taskId of (await disk.list(places.directory)).filter(isTaskId)) await attempt(taskId, leadBack)
   for (const taskId of (await disk.list(join(places.own, 'filling'))).filter(isTaskId)) await clearFilling(work, taskId)
   for (const name of await disk.list(places.own))
     if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
@@ -200,6 +205,21 @@ async function recoverTask(
   }
   await finishRemoval(work, taskId, record)
   return 'finished removal'
+}
+
+/**
+ * Lets a worktree know where its repository lies now. `git worktree repair` would do the same, and to the worktrees that the user
+ * has made as well.
+ */
+async function leadBack(work: WorktreeWork, taskId: string): Promise<'led back to the repository' | undefined> {
+  const { disk, repository, places } = work
+  const link = join(places.worktree(taskId), '.git')
+  if ((await disk.kind(link)) !== 'file') return undefined
+  if ((await readText(disk, link)).startsWith(`gitdir: ${join(repository.gitDir, 'worktrees')}/`)) return undefined
+  const [admin] = await findAdminFolders(disk, repository, places, taskId)
+  if (!admin?.isWhole) return undefined
+  await replaceFile(disk, link, `gitdir: ${admin.path}\n`)
+  return 'led back to the repository'
 }
 
 async function findReady(work: WorktreeWork, taskId: string): Promise<Worktree | undefined> {

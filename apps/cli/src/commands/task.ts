@@ -222,7 +222,7 @@ function formatDetail(task: TaskDetail): string {
   const { bold, dim, yellow, red } = colorsFor(process.stdout)
   const since = task.lastAt ? `, last heard of ${formatDuration(Date.now() - Date.parse(task.lastAt))} ago` : ''
   const budget = task.budgetUsd === undefined ? '' : ` of ${formatUsd(task.budgetUsd)}`
-  const tree = task.children.length > 0 ? `, ${formatUsd(task.treeCostUsd)} with what is below` : ''
+  const tree = task.treeCostUsd > task.costUsd ? `, ${formatUsd(task.treeCostUsd)} with what is below` : ''
   const context =
     task.contextTokens === null
       ? ''

@@ -144,9 +144,9 @@ function Favourite({ taskId, title }: { taskId: string; title: string }) {
   )
 }
 
-/** What a closed branch of the tree has cost in all; an open one shows its parts. */
+/** What a branch of the tree has cost in all, with what was deleted from it; an open one shows its parts. */
 function Cost({ row: { task, hasChildren, isOpen } }: { row: TreeRow }) {
-  const isWhole = task.folder || (hasChildren && !isOpen)
+  const isWhole = task.folder || !hasChildren || !isOpen
   const usd = isWhole ? task.treeCostUsd : task.costUsd
   return (
     <span

@@ -149,3 +149,37 @@ test('the model of root agents is told by name where none is set', async () => {
   expect(orchestrator.provider()).toEqual({ kind: 'configured', model: 'gpt-5.4' })
   await close()
 })
+
+test('what a deleted task has cost is the same after a restart, which finds its archived conversation', async () => {
+  const { orchestrator, mock, send, projectId, rootId, reopen, close } = await openTestOrchestrator()
+  mock.play({
+    match: 'Split this',
+    turns: [
+      { toolCalls: [{ name: 'mcp__mxd__create_task', input: { title: 'Leaf', description: 'Do nothing' } }] },
+      {
+        capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
+        toolCalls: [{ name: 'mcp__mxd__send_message', input: { taskId: '{{id}}', content: 'Go' } }],
+      },
+      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
+      { toolCalls: [{ name: 'mcp__mxd__delete_task', input: { taskId: '{{id}}' } }] },
+      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Done.' } }] },
+    ],
+  })
+  mock.play({
+    match: '# Leaf',
+    turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Nothing.' } }] }],
+  })
+  await send('Split this')
+  const params = { projectId, taskId: rootId }
+  const root = await vi.waitFor(async () => {
+    const task = await orchestrator.getTask({ params, query: {}, body: undefined })
+    expect(task).toMatchObject({ status: 'passed', children: [] })
+    return task
+  }, patience)
+  const again = await reopen(async () => {})
+  const { treeCostUsd } = await again.orchestrator.getTask({ params, query: {}, body: undefined })
+
+  expect(root.treeCostUsd).toBeGreaterThan(root.costUsd)
+  expect(treeCostUsd).toBeCloseTo(root.treeCostUsd, 9)
+  await close()
+})

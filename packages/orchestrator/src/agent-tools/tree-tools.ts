@@ -94,7 +94,7 @@ export const treeTools = [
   ownTool({
     name: names.closeTask,
     description:
-      'Closes a sub task that has ended: its worktree is removed, and what was not merged is kept as a snapshot. Merge it first. A task that is running cannot be closed.',
+      'Closes a sub task: its worktree is removed, and what was not merged is kept as a snapshot. Merge it first. One that is at work cannot be closed, one that only waits is interrupted.',
     input: z.object({ taskId }),
     async run(ctx, agent, { taskId: id }) {
       const task = await closeTask(ctx, requireBelow(ctx, agent, id).id, byAgent)
@@ -104,7 +104,7 @@ export const treeTools = [
   ownTool({
     name: names.resetTask,
     description:
-      'Brings a sub task back to its beginning: a new conversation and a new worktree when it is started again.',
+      'Brings a sub task back to its beginning: a new conversation and a new worktree when it is started again. One that is at work cannot be reset, one that only waits is interrupted.',
     input: z.object({ taskId }),
     async run(ctx, agent, { taskId: id }) {
       const task = await resetTask(ctx, requireBelow(ctx, agent, id).id, byAgent)

@@ -175,7 +175,16 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
     const hasRoom = async () => (await fileSystem.freeBytes(directory)) > 4096
     const spend = () => new Promise<boolean>((resolve) => setImmediate(resolve, false))
     const reserve = { isHeld: () => false, spend, refill: async () => false, hasRoom }
-    return { ...store, reserve, index: indexSessions(sessions) } as unknown as DataStore
+    /** Here an archive is a file out of the way, which the index does not know. */
+    const archiveSession: DataStore['archiveSession'] = (sessionId, fence) =>
+      jsonl.withoutOwner(sessionId, fence, async ({ path }) => {
+        const archive = `${directory}/archive/${sessionId}-${newUlid()}.jsonl`
+        seen.delete(sessionId)
+        await fileSystem.rename(path, archive)
+        await fileSystem.syncDirectory(`${directory}/sessions`)
+        return archive
+      })
+    return { ...store, archiveSession, reserve, index: indexSessions(sessions) } as unknown as DataStore
   }
 
   function watch(born: number, parked: Set<string>): (frame: Frame) => void {
