@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { access, mkdir, open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectLocal, findDaemon } from '@matrix/client/node'
+import type { LockHolder } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { dataFolder } from './data-folder.ts'
 
@@ -86,25 +88,33 @@ async function startFailure(errors: string, ending: string): Promise<MatrixError
   })
 }
 
+/**
+ * The process that works on the data directory as its daemon, whether it answers or not. The lock says so: a process id in a file
+ * may be anybody's by now.
+ */
+export async function findDaemonProcess(): Promise<LockHolder | undefined> {
+  const { findHolder } = await import('@matrix/event-store')
+  const holder = await findHolder(dataFolder())
+  return holder?.note === 'daemon' ? holder : undefined
+}
+
 const STOP_MS = 15_000
 
-/** Asks the daemon to end and waits for it; agents go on where they were at the next start. */
-export async function stopDaemon({ pid }: RunningDaemon, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+/** Asks the daemon to end and waits for it; agents go on where they were at the next start. Answers whether there was one. */
+export async function stopDaemon(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<boolean> {
+  const holder = await findDaemonProcess()
+  if (!holder) return false
+  const { pid, host } = holder
+  if (host !== hostname())
+    throw new MatrixError('DAEMON_UNREACHABLE', `The daemon is process ${pid} of ${host}, and this is ${hostname()}.`, {
+      hint: `Stop it there; if that is another name of this machine, with kill ${pid}.`,
+    })
   process.kill(pid, signal)
   for (const deadline = Date.now() + STOP_MS; Date.now() < deadline; ) {
-    if (!isAlive(pid)) return
+    if ((await findDaemonProcess())?.pid !== pid) return true
     await sleep(LOOK_EVERY_MS)
   }
   throw new MatrixError('NOT_READY', `The daemon (process ${pid}) has not ended yet.`, {
     hint: 'matrix daemon stop --force ends it at once; nothing is lost by it.',
   })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -50,6 +51,27 @@ export async function lockDirectory(
   }
 }
 
+/** Who holds a data directory, if somebody does. What a killed process left behind does not count: the kernel has freed its lock. */
+export async function findHolder(directory: string): Promise<LockHolder | undefined> {
+  return (await isLocked(join(directory, 'lock.db'))) ? readHolder(directory) : undefined
+}
+
+async function isLocked(file: string): Promise<boolean> {
+  if (!existsSync(file)) return false
+  const Database = await loadSqlite()
+  let database: InstanceType<typeof Database> | undefined
+  try {
+    database = new Database(file, { timeout: 0 })
+    database.pragma('schema_version')
+    return false
+  } catch (error) {
+    if (hasErrorCode(error, 'SQLITE_BUSY')) return true
+    throw storageError(`Cannot look at ${file}`, error)
+  } finally {
+    database?.close()
+  }
+}
+
 /** SQLite's exclusive mode is a kernel lock on the file, kept until the connection or the process is gone. */
 async function takeLock(directory: string): Promise<() => void> {
   const Database = await loadSqlite()
@@ -70,8 +92,13 @@ async function takeLock(directory: string): Promise<() => void> {
 }
 
 async function describeHolder(directory: string): Promise<string> {
-  const text = await readFile(join(directory, 'lock.json'), 'utf8').catch(() => undefined)
-  if (!text) return `${directory} is in use by another process.`
-  const { pid, host, since, note } = JSON.parse(text) as LockHolder
+  const holder = await readHolder(directory)
+  if (!holder) return `${directory} is in use by another process.`
+  const { pid, host, since, note } = holder
   return `${directory} is in use by process ${pid} on ${host} since ${since}${note ? ` (${note})` : ''}.`
+}
+
+async function readHolder(directory: string): Promise<LockHolder | undefined> {
+  const text = await readFile(join(directory, 'lock.json'), 'utf8').catch(() => undefined)
+  return text ? (JSON.parse(text) as LockHolder) : undefined
 }

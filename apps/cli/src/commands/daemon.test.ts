@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -96,6 +96,48 @@ test('a second daemon on the same data is refused in one sentence', { timeout: s
   expect(failed.length).toBeLessThanOrEqual(1)
   for (const { stderr } of failed) expect(stderr.trim().split('\n')).toHaveLength(2)
   expect(await run('daemon', 'start')).toMatchObject({ code: 0, stdout: expect.stringContaining('runs already') })
+})
+
+test('what a killed daemon left behind keeps none from starting, and whoever has its process id now is left alone', {
+  timeout: seconds,
+}, async () => {
+  const { data, run, json } = await machine([])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  await run('daemon', 'start', '--port', '0')
+  const { pid } = await json('daemon', 'status')
+  const left = ['daemon.json', 'lock.json'].map((name) => [join(data, name), readFileSync(join(data, name), 'utf8')])
+  const stranger = spawn('sleep', ['600'])
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  expect(await run('daemon', 'stop', '--force')).toMatchObject({ code: 0 })
+  for (const [file = '', text = ''] of left) writeFileSync(file, text.replace(`${pid}`, `${stranger.pid}`))
+
+  expect(await run('daemon', 'status')).toMatchObject({ code: 4, stderr: expect.stringContaining('No daemon runs on') })
+  for (const force of [[], ['--force']])
+    expect(await run('daemon', 'stop', ...force)).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
+  expect(await run('daemon', 'start', '--port', '0')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^The daemon runs at/),
+  })
+  expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null])
+})
+
+test('a daemon that does not answer is named, not started again, and ended by force', {
+  timeout: seconds,
+}, async () => {
+  const { run, json } = await machine([])
+  await run('daemon', 'start', '--port', '0')
+  const { pid } = await json('daemon', 'status')
+  process.kill(pid, 'SIGSTOP')
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+
+  const silent = { code: 4, stderr: expect.stringContaining(`process ${pid}`) }
+  expect(await run('daemon', 'status')).toMatchObject(silent)
+  expect(await run('daemon', 'start', '--port', '0')).toMatchObject(silent)
+  expect(await run('daemon', 'stop', '--force')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('has ended'),
+  })
+  expect(await run('daemon', 'stop')).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
 })
 
 test('a headless run passes when the agent does, leaves its branch and nothing else', {

@@ -3,6 +3,7 @@ import { MatrixError, printableLine } from '@matrix/protocol'
 import { formatDuration } from '@matrix/protocol/display'
 import {
   daemonLogFile,
+  findDaemonProcess,
   findDaemonProgram,
   type RunningDaemon,
   runningDaemon,
@@ -51,23 +52,21 @@ async function runInForeground(args: readonly string[]): Promise<ExitCode> {
 }
 
 export async function stop(options: Options & { force?: boolean }): Promise<ExitCode> {
-  const running = await runningDaemon()
-  if (running) await stopDaemon(running, options.force ? 'SIGKILL' : 'SIGTERM')
-  if (options.json) printJson({ stopped: Boolean(running) })
+  const stopped = await stopDaemon(options.force ? 'SIGKILL' : 'SIGTERM')
+  if (options.json) printJson({ stopped })
   else
-    print(running ? 'The daemon has ended. Its agents go on where they were when it starts again.' : 'No daemon runs.')
+    print(stopped ? 'The daemon has ended. Its agents go on where they were when it starts again.' : 'No daemon runs.')
   return exitCode.ok
 }
 
 export async function restart(options: StartOptions): Promise<ExitCode> {
-  const running = await runningDaemon()
-  if (running) await stopDaemon(running)
+  await stopDaemon()
   return start(options)
 }
 
 export async function status({ json }: Options): Promise<ExitCode> {
   const running = await runningDaemon()
-  if (!running) throw new MatrixError('DAEMON_UNREACHABLE', `No daemon runs on ${dataFolder()}.`)
+  if (!running) throw await silence()
   const client = await connect()
   const [found, { ready }] = await Promise.all([client.getStatus(), client.ready()])
   if (json) printJson({ ...found, ready, url: running.url })
@@ -97,6 +96,14 @@ export async function status({ json }: Options): Promise<ExitCode> {
     print(rows.map(([name, value]) => `${dim(name.padEnd(8))}  ${value}`).join('\n'))
   }
   return exitCode.ok
+}
+
+async function silence(): Promise<MatrixError> {
+  const holder = await findDaemonProcess()
+  if (!holder) return new MatrixError('DAEMON_UNREACHABLE', `No daemon runs on ${dataFolder()}.`)
+  return new MatrixError('NOT_READY', `The daemon (process ${holder.pid}) does not answer.`, {
+    hint: 'It may just have been started. If it stays like this, matrix daemon stop --force ends it; nothing is lost by it.',
+  })
 }
 
 function report(daemon: RunningDaemon, text: string, { json }: Options): ExitCode {
