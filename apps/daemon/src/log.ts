@@ -16,24 +16,40 @@ export function openLog({ file, onLine, maxBytes = 10 * 1024 * 1024 }: LogOption
   let size = fstatSync(descriptor).size
 
   const rotate = () => {
-    closeSync(descriptor)
-    renameSync(file, `${file}.1`)
+    putAside(file)
+    const full = descriptor
     descriptor = openSync(file, 'a', 0o600)
     size = 0
+    // Last: the number of a closed file soon belongs to another one.
+    closeSync(full)
   }
   const write = (line: string) => {
     const safe = maskSecrets(line)
     onLine?.(safe)
-    try {
-      if (size > maxBytes) rotate()
+    attempt(() => size > maxBytes && rotate())
+    attempt(() => {
       size += writeSync(descriptor, safe)
-    } catch {
-      // A log that cannot be written must not end what it is about.
-    }
+    })
   }
 
   const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
   return { logger, close: () => closeSync(descriptor) }
+}
+
+function putAside(file: string): void {
+  try {
+    renameSync(file, `${file}.1`)
+  } catch (error) {
+    // Somebody has deleted it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** A log that cannot be written must not end what it is about. */
+function attempt(act: () => unknown): void {
+  try {
+    act()
+  } catch {}
 }
 
 const secretShapes = [
