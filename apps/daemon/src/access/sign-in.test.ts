@@ -1,5 +1,5 @@
 import { constants, createHmac, generateKeyPairSync, privateDecrypt } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient, createDeviceKey, type DeviceKeyPair, enrolDevice, signIn } from '@matrix/client'
 import { loginProofText, routes } from '@matrix/protocol/http'
@@ -59,6 +59,24 @@ test('a damaged list of devices is put aside, and the daemon starts without devi
   expect(await again.local.listDevices()).toEqual([])
   expect(readFileSync(`${file}.damaged`, 'utf8')).toContain('"version":1')
   await again.close()
+})
+
+test('a revocation that the disk refused keeps the device out, and can be repeated', async () => {
+  const { deviceId } = await openBrowser(daemon, key)
+  const revoke = () => daemon.local.revokeDevice({ deviceId })
+  const obstacle = join(daemon.dataDirectory, 'devices.json.new')
+  mkdirSync(obstacle)
+  const failed = await revoke().catch((error) => error.code)
+  const signedIn = await browser()
+    .signInHere(deviceId)
+    .catch((error) => error.code)
+  const listed = await daemon.local.listDevices()
+  rmdirSync(obstacle)
+  await revoke()
+
+  expect([failed, signedIn, listed.length]).toEqual(['STORAGE_FAILED', 'AUTH_FAILED', 1])
+  expect(JSON.parse(readFileSync(join(daemon.dataDirectory, 'devices.json'), 'utf8')).devices).toEqual([])
+  await expect(revoke()).rejects.toMatchObject({ code: 'DEVICE_UNKNOWN' })
 })
 
 test('a device that is refused at the terminal is gone', async () => {
