@@ -35,6 +35,7 @@ export type DaemonOptions = {
   /** What is answered at `/metrics`, to whoever has the daemon's token; nothing is there without it. */
   metrics?: Metrics
   now?(): number
+  elapsed?: AccessOptions['elapsed']
   feedLimits?: FeedOptions['limits']
 }
 
@@ -73,6 +74,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     devicesFile: join(dataDirectory, 'devices.json'),
     token,
     now,
+    ...(options.elapsed ? { elapsed: options.elapsed } : {}),
     report: (message, facts = {}) => log.info(facts, message),
     onLoss: feed.recheck,
     ...(options.sessionLimits ? { sessionLimits: options.sessionLimits } : {}),
