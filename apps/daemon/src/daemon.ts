@@ -106,7 +106,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const scheme = tls ? 'https' : 'http'
       const { names = [] } = options
       const here = ['127.0.0.1', 'localhost']
-      const own = loopback.includes(host) ? [...here, ...names] : [...names, host, ...here]
+      // The first is the address that is told, so it is one that answers.
+      const own = loopback.includes(host) ? [host, ...here, ...names] : [...names, host, ...here]
       const hosts = own.map((name) => hostOf(name, port, scheme))
       address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
