@@ -68,6 +68,14 @@ test('a log that was deleted, or cannot make room, goes on and closes no file of
   expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('whole')
 })
 
+test('a log that cannot be opened is a matter of the disk, and names its file', () => {
+  mkdirSync(file)
+
+  expect(() => openLog({ file })).toThrow(
+    expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining(file) }),
+  )
+})
+
 test('a secret that an error quotes does not reach the log', () => {
   const seen: string[] = []
   const log = openLog({ file, onLine: (line) => seen.push(line) })

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
+import { storageError } from './owner-only.ts'
 
 export type Log = { logger: Logger; close(): void }
 
@@ -12,13 +13,13 @@ export type LogOptions = {
 
 /** The daemon's log: JSON lines in a file that only its owner can read, with the one before it kept when it is full. */
 export function openLog({ file, onLine, maxBytes = 10 * 1024 * 1024 }: LogOptions): Log {
-  let descriptor = openSync(file, 'a', 0o600)
+  let descriptor = openFile(file)
   let size = fstatSync(descriptor).size
 
   const rotate = () => {
     putAside(file)
     const full = descriptor
-    descriptor = openSync(file, 'a', 0o600)
+    descriptor = openFile(file)
     size = 0
     // Last: the number of a closed file soon belongs to another one.
     closeSync(full)
@@ -34,6 +35,14 @@ export function openLog({ file, onLine, maxBytes = 10 * 1024 * 1024 }: LogOption
 
   const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
   return { logger, close: () => closeSync(descriptor) }
+}
+
+function openFile(file: string): number {
+  try {
+    return openSync(file, 'a', 0o600)
+  } catch (error) {
+    throw storageError(error, `Cannot open ${file}`)
+  }
 }
 
 function putAside(file: string): void {

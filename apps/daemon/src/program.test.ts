@@ -134,6 +134,14 @@ test('where nothing can be written, it names the place', async () => {
   expect([await daemon.ended, daemon.errors()]).toEqual([6, expect.stringMatching(/^error: .*\/dev\/null\/nowhere/)])
 })
 
+test('the exit code tells the reason also where nothing can be said', async () => {
+  const daemon = start(['--data-dir', '/dev/null/nowhere'])
+  daemon.child.stdout.destroy()
+  daemon.child.stderr.destroy()
+
+  expect(await daemon.ended).toBe(6)
+})
+
 test.each([
   [['--port', 'http'], '"http" is not a port'],
   [['--prot', '1'], "Unknown option '--prot'"],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -51,6 +51,18 @@ test('a holder is known while the lock is held, whatever file was left behind', 
 
   expect([...before, await findHolder(directory)]).toEqual([undefined, undefined, undefined])
   expect(during).toMatchObject({ pid: process.pid, host: hostname(), note: 'daemon' })
+  await (await lockDirectory(directory)).release()
+})
+
+test('a holder that cannot be written down names its file, and holds nothing', async () => {
+  const obstacle = join(directory, 'lock.json.new')
+  await mkdir(obstacle)
+  await expect(lockDirectory(directory)).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining('lock.json'),
+  })
+  await rm(obstacle, { recursive: true })
+
   await (await lockDirectory(directory)).release()
 })
 

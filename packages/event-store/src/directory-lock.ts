@@ -41,8 +41,10 @@ export async function lockDirectory(
     since: new Date().toISOString(),
     ...(note ? { note } : {}),
   }
-  await writeFile(`${holderFile}.new`, `${JSON.stringify(holder)}\n`)
-  await rename(`${holderFile}.new`, holderFile)
+  await writeHolder(holderFile, holder).catch((error) => {
+    release()
+    throw storageError(`Cannot write ${holderFile}`, error)
+  })
   return {
     async release() {
       await rm(holderFile, { force: true })
@@ -89,6 +91,11 @@ async function takeLock(directory: string): Promise<() => void> {
   }
   const held = database
   return () => held.close()
+}
+
+async function writeHolder(file: string, holder: LockHolder): Promise<void> {
+  await writeFile(`${file}.new`, `${JSON.stringify(holder)}\n`)
+  await rename(`${file}.new`, file)
 }
 
 async function describeHolder(directory: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Conversation, openMockProvider } from '@matrix/mock-provider'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -138,6 +138,17 @@ test('a daemon that does not answer is named, not started again, and ended by fo
     stdout: expect.stringContaining('has ended'),
   })
   expect(await run('daemon', 'stop')).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
+})
+
+test('a daemon that cannot even say that the disk is full is spoken for', { timeout: seconds }, async () => {
+  const data = folderWith()
+  mkdirSync(join(data, 'lock.db'))
+  symlinkSync('/dev/full', join(data, 'daemon.stderr'))
+
+  expect(await matrix(['daemon', 'start', '--port', '0'], { env: { MXD_DATA_DIR: data } })).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(`The daemon cannot write to ${data}\\.\n  Free some disk space`),
+  })
 })
 
 test('a headless run passes when the agent does, leaves its branch and nothing else', {
