@@ -176,6 +176,42 @@ test('a headless run passes when the agent does, leaves its branch and nothing e
   expect(readdirSync(temporary)).toEqual([])
 })
 
+test('a merge that is refused is part of the result of the run, which names the branch and leaves no key behind', {
+  timeout: seconds,
+}, async () => {
+  const turns = [call('commit', { message: 'feat: x' }), call('done', { status: 'passed', summary: 'All there.' })]
+  const { repository, run, temporary } = await machine([{ turns }, { turns }], { leaves: '*' })
+  writeFileSync(join(repository, 'greeting.txt'), 'mine\n')
+  const shown = await run('run', 'Go', '--yes-for', 'setup', '--merge')
+  const told = await run('run', 'Go', '--yes-for', 'setup', '--merge', '--json')
+
+  expect(shown).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /✔ Passed .*\n {2}All there\.\nNot merged: .*greeting\.txt.*\n {2}\S.*\nThe work is on (mxd\/\S+): git merge \1\n/,
+    ),
+  })
+  expect([told.code, JSON.parse(told.stdout.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    1,
+    {
+      kind: 'result',
+      result: 'passed',
+      exitCode: 1,
+      merged: { outcome: 'refused', problem: { hint: expect.stringMatching(/\S/) } },
+    },
+  ])
+  expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('mine\n')
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a run that cannot begin leaves nothing behind', { timeout: seconds }, async () => {
+  const { run, temporary } = await machine([])
+
+  expect(await run('run', 'Go', '--folder', folderWith())).toMatchObject({ code: 2 })
+  expect(await run('run', 'Go', '--model', '', '--yes-for', 'setup')).toMatchObject({ code: 2 })
+  expect(readdirSync(temporary)).toEqual([])
+})
+
 test('a headless run tells programs every frame, and the result last', { timeout: seconds }, async () => {
   const { run } = await machine([{ turns: [call('done', { status: 'failed', summary: 'Cannot.' })] }])
   const { code, stdout } = await run('run', 'Go', '--yes-for', 'setup', '--json', '--data', folderWith())
