@@ -30,6 +30,8 @@ export type DaemonOptions = {
   /** Further names under which the daemon is reached, with a port where it is another one. */
   names?: readonly string[]
   sessionLimits?: AccessOptions['sessionLimits']
+  /** The flags that start it again as it is, to be found in its file. */
+  args?: readonly string[]
   /** The built web UI. */
   uiFolder?: string
   /** What is answered at `/metrics`, to whoever has the daemon's token; nothing is there without it. */
@@ -112,7 +114,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
       const url = `${scheme}://${hosts[0]}`
-      return { pid: process.pid, startedAt, version, url, port, socket, tokenFile }
+      return { pid: process.pid, startedAt, version, url, port, socket, tokenFile, args: [...(options.args ?? [])] }
     },
     markReady() {
       isReady = true

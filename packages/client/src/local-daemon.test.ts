@@ -82,6 +82,7 @@ function describeDaemon(facts: Record<string, unknown>): void {
     port: 7433,
     socket: null,
     tokenFile: join(folder, 'token'),
+    args: [],
     ...facts,
   }
   writeFileSync(join(folder, 'daemon.json'), JSON.stringify(file))

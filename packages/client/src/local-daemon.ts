@@ -46,10 +46,10 @@ async function readDaemonFile(dataDirectory: string): Promise<DaemonFile | undef
 
 /** By hand: a command that is over in a moment has no time to load a schema for one file of our own. */
 function isDaemonFile(value: unknown): value is DaemonFile {
-  const { pid, startedAt, url, socket, tokenFile } = (value ?? {}) as Partial<Record<keyof DaemonFile, unknown>>
+  const { pid, startedAt, url, socket, tokenFile, args } = (value ?? {}) as Partial<Record<keyof DaemonFile, unknown>>
   const isSocket = socket === null || typeof socket === 'string'
   const areTexts = [startedAt, url, tokenFile].every((text) => typeof text === 'string')
-  return Number.isInteger(pid) && Number(pid) > 0 && isSocket && areTexts
+  return Number.isInteger(pid) && Number(pid) > 0 && isSocket && areTexts && Array.isArray(args)
 }
 
 function parseJson(text: string): unknown {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Conversation, openMockProvider } from '@matrix/mock-provider'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -119,6 +120,38 @@ test('what a killed daemon left behind keeps none from starting, and whoever has
     stdout: expect.stringMatching(/^The daemon runs at/),
   })
   expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null])
+})
+
+test('a daemon that is restarted runs as it was started, but for what is said anew', { timeout: seconds }, async () => {
+  const env = { MXD_DATA_DIR: folderWith() }
+  const run = (...args: string[]) => matrix(args, { env })
+  const url = async () => JSON.parse((await run('daemon', 'status', '--json')).stdout).url
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  const [first, second] = [await freePort(), await freePort()]
+  await run('daemon', 'start', '--demo', '--port', `${first}`)
+
+  expect(await run('daemon', 'restart')).toMatchObject({ code: 0 })
+  expect(await url()).toBe(`http://127.0.0.1:${first}`)
+  expect((await run('daemon', 'status')).stdout).toContain('a script (no key is set)')
+  expect(await run('daemon', 'restart', '--port', `${second}`)).toMatchObject({ code: 0 })
+  expect(await url()).toBe(`http://127.0.0.1:${second}`)
+  expect((await run('daemon', 'status')).stdout).toContain('a script (no key is set)')
+})
+
+test('the port in the settings holds from the next start on', { timeout: seconds }, async () => {
+  const { run, json } = await machine([])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  const [first, second] = [await freePort(), await freePort()]
+  await run('config', 'set', 'port', `${first}`)
+  await run('daemon', 'start')
+  const before = await json('daemon', 'status')
+  await run('config', 'set', 'port', `${second}`)
+  await run('daemon', 'restart')
+
+  expect([before.url, (await json('daemon', 'status')).url]).toEqual([
+    `http://127.0.0.1:${first}`,
+    `http://127.0.0.1:${second}`,
+  ])
 })
 
 test('a daemon that does not answer is named, not started again, and ended by force', {
@@ -361,6 +394,14 @@ async function machine(
     run,
     json: async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout),
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 function git(folder: string, ...args: string[]): string {

@@ -13,19 +13,24 @@ import {
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
-import { openSettings } from '../settings.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type Options = { json?: boolean }
 type StartOptions = Options & { port?: string; demo?: boolean; foreground?: boolean }
 
-export async function start(options: StartOptions): Promise<ExitCode> {
+export function start(options: StartOptions): Promise<ExitCode> {
+  return startWith(flagsOf(options), options)
+}
+
+async function startWith(args: readonly string[], options: StartOptions): Promise<ExitCode> {
   const running = await runningDaemon()
   if (running) return report(running, 'The daemon runs already', options)
-  const port = options.port === undefined ? await configuredPort() : readPort(options.port)
-  const args = [...(port === undefined ? [] : ['--port', port]), ...(options.demo ? ['--demo'] : [])]
   if (options.foreground) return runInForeground([...args, '--foreground'])
   return report(await startDaemon(args), 'The daemon runs', options)
+}
+
+function flagsOf({ port, demo }: StartOptions): string[] {
+  return [...(port === undefined ? [] : ['--port', readPort(port)]), ...(demo ? ['--demo'] : [])]
 }
 
 function readPort(text: string): string {
@@ -33,12 +38,6 @@ function readPort(text: string): string {
   throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a port.`, {
     hint: 'Give a number up to 65535; 0 takes one that is free.',
   })
-}
-
-async function configuredPort(): Promise<string | undefined> {
-  const { view } = await openSettings({})
-  const port = view.entries.find(({ key, origin }) => key === 'port' && origin !== 'default')?.value
-  return port === undefined ? undefined : String(port)
 }
 
 async function runInForeground(args: readonly string[]): Promise<ExitCode> {
@@ -60,8 +59,11 @@ export async function stop(options: Options & { force?: boolean }): Promise<Exit
 }
 
 export async function restart(options: StartOptions): Promise<ExitCode> {
+  const flags = flagsOf(options)
+  const running = await runningDaemon()
   await stopDaemon()
-  return start(options)
+  // Of a flag that is there twice, the last counts.
+  return startWith([...(running?.args ?? []), ...flags], options)
 }
 
 export async function status({ json }: Options): Promise<ExitCode> {

@@ -306,6 +306,6 @@ async function enrolNode({ n = '', e = '' }: { n?: string; e?: string }): Promis
   return deviceId
 }
 
-function fileOf({ pid, startedAt, version, url, port, socket, tokenFile }: TestDaemon) {
-  return { pid, startedAt, version, url, port, socket, tokenFile }
+function fileOf({ pid, startedAt, version, url, port, socket, tokenFile, args }: TestDaemon) {
+  return { pid, startedAt, version, url, port, socket, tokenFile, args }
 }
