@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
-import { access, mkdir, open, readFile } from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectLocal, findDaemon } from '@matrix/client/node'
+import type { LockHolder } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { dataFolder } from './data-folder.ts'
 
@@ -41,9 +43,8 @@ export function daemonLogFile(): string {
 /** Starts the daemon so that it outlives this process, and answers once it takes work; or says why it does not. */
 export async function startDaemon(args: readonly string[]): Promise<RunningDaemon> {
   const program = await findDaemonProgram()
-  await mkdir(dataFolder(), { recursive: true, mode: 0o700 })
   const errors = join(dataFolder(), 'daemon.stderr')
-  const output = await open(errors, 'w', 0o600)
+  const output = await openErrors(errors)
   const child = spawn(process.execPath, [program, ...args], {
     detached: true,
     stdio: ['ignore', 'ignore', output.fd],
@@ -70,6 +71,15 @@ export async function startDaemon(args: readonly string[]): Promise<RunningDaemo
   })
 }
 
+async function openErrors(file: string): Promise<FileHandle> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    return await open(file, 'w', 0o600)
+  } catch (cause) {
+    throw unwritable(`Cannot write ${file} (${(cause as NodeJS.ErrnoException).code}).`, cause)
+  }
+}
+
 async function isReady(): Promise<boolean> {
   return connectLocal(dataFolder())
     .then((client) => client.ready())
@@ -77,34 +87,55 @@ async function isReady(): Promise<boolean> {
     .catch(() => false)
 }
 
+/** Of the daemon, as its --help has it. */
+const storageExitCode = 6
+
 /** The daemon says in one sentence why it cannot start; that sentence is passed on. */
 async function startFailure(errors: string, ending: string): Promise<MatrixError> {
   const said = (await readFile(errors, 'utf8').catch(() => '')).trim().split('\n')
   const [message = '', hint] = said.slice(-2)
+  // What it says goes to the same disk.
+  if (message === '' && ending === `exit code ${storageExitCode}`)
+    return unwritable(`The daemon cannot write to ${dataFolder()}.`)
   return new MatrixError('DAEMON_UNREACHABLE', message.replace(/^error: /, '') || `The daemon ended with ${ending}.`, {
     hint: hint?.trim() || 'matrix daemon logs says more; matrix daemon start --foreground shows everything.',
   })
 }
 
+/**
+ * The process that works on the data directory as its daemon, whether it answers or not. The lock says so: a process id in a file
+ * may be anybody's by now.
+ */
+export async function findDaemonProcess(): Promise<LockHolder | undefined> {
+  const { findHolder } = await import('@matrix/event-store')
+  const holder = await findHolder(dataFolder())
+  return holder?.note === 'daemon' ? holder : undefined
+}
+
 const STOP_MS = 15_000
 
-/** Asks the daemon to end and waits for it; agents go on where they were at the next start. */
-export async function stopDaemon({ pid }: RunningDaemon, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+function unwritable(message: string, cause?: unknown): MatrixError {
+  return new MatrixError('DAEMON_UNREACHABLE', message, {
+    hint: 'Free some disk space, and check that the disk works and that you may write there.',
+    cause,
+  })
+}
+
+/** Asks the daemon to end and waits for it; agents go on where they were at the next start. Answers whether there was one. */
+export async function stopDaemon(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<boolean> {
+  const holder = await findDaemonProcess()
+  if (!holder) return false
+  const { pid, host } = holder
+  if (host !== hostname())
+    throw new MatrixError('DAEMON_UNREACHABLE', `The daemon is process ${pid} of ${host}, and this is ${hostname()}.`, {
+      hint: `Stop it there; if that is another name of this machine, with kill ${pid}.`,
+    })
   process.kill(pid, signal)
   for (const deadline = Date.now() + STOP_MS; Date.now() < deadline; ) {
-    if (!isAlive(pid)) return
+    if ((await findDaemonProcess())?.pid !== pid) return true
     await sleep(LOOK_EVERY_MS)
   }
   throw new MatrixError('NOT_READY', `The daemon (process ${pid}) has not ended yet.`, {
     hint: 'matrix daemon stop --force ends it at once; nothing is lost by it.',
   })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -72,6 +72,7 @@ export async function fakeDaemon(answers: Answers, frames: readonly Frame[] = []
     port,
     socket: null,
     tokenFile,
+    args: [],
   }
   writeFileSync(join(dataDirectory, daemonFileName), JSON.stringify(file))
   return {

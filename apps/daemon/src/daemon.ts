@@ -30,11 +30,14 @@ export type DaemonOptions = {
   /** Further names under which the daemon is reached, with a port where it is another one. */
   names?: readonly string[]
   sessionLimits?: AccessOptions['sessionLimits']
+  /** The flags that start it again as it is, to be found in its file. */
+  args?: readonly string[]
   /** The built web UI. */
   uiFolder?: string
   /** What is answered at `/metrics`, to whoever has the daemon's token; nothing is there without it. */
   metrics?: Metrics
   now?(): number
+  elapsed?: AccessOptions['elapsed']
   feedLimits?: FeedOptions['limits']
 }
 
@@ -73,6 +76,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     devicesFile: join(dataDirectory, 'devices.json'),
     token,
     now,
+    ...(options.elapsed ? { elapsed: options.elapsed } : {}),
     report: (message, facts = {}) => log.info(facts, message),
     onLoss: feed.recheck,
     ...(options.sessionLimits ? { sessionLimits: options.sessionLimits } : {}),
@@ -104,12 +108,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const scheme = tls ? 'https' : 'http'
       const { names = [] } = options
       const here = ['127.0.0.1', 'localhost']
-      const own = loopback.includes(host) ? [...here, ...names] : [...names, host, ...here]
+      // The first is the address that is told, so it is one that answers.
+      const own = loopback.includes(host) ? [host, ...here, ...names] : [...names, host, ...here]
       const hosts = own.map((name) => hostOf(name, port, scheme))
       address = { scheme, hosts: new Set(hosts), cookieName: cookieName({ scheme }, port) }
       const socket = await local.listen()
       const url = `${scheme}://${hosts[0]}`
-      return { pid: process.pid, startedAt, version, url, port, socket, tokenFile }
+      return { pid: process.pid, startedAt, version, url, port, socket, tokenFile, args: [...(options.args ?? [])] }
     },
     markReady() {
       isReady = true

@@ -1,4 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -35,6 +45,35 @@ test('a log that is full makes room, and the one before it is kept', () => {
   expect(statSync(file).size).toBeLessThan(2200)
   expect(statSync(`${file}.1`).size).toBeLessThan(2200)
   expect(readFileSync(file, 'utf8')).toContain('"n":199')
+})
+
+test('a log that was deleted, or cannot make room, goes on and closes no file of others', () => {
+  const log = openLog({ file, maxBytes: 100 })
+  log.logger.info('x'.repeat(100))
+  unlinkSync(file)
+  log.logger.info('after it was deleted')
+  const again = readFileSync(file, 'utf8')
+  log.logger.info('x'.repeat(100))
+  mkdirSync(`${file}.1`)
+  log.logger.info('there is no room for the one before')
+  const other = openSync(join(folder, 'other'), 'w')
+  log.logger.info('and still none')
+  log.logger.info('nor now')
+  writeSync(other, 'whole')
+  closeSync(other)
+  log.close()
+
+  expect(again).toContain('after it was deleted')
+  expect(readFileSync(file, 'utf8')).toContain('nor now')
+  expect(readFileSync(join(folder, 'other'), 'utf8')).toBe('whole')
+})
+
+test('a log that cannot be opened is a matter of the disk, and names its file', () => {
+  mkdirSync(file)
+
+  expect(() => openLog({ file })).toThrow(
+    expect.objectContaining({ code: 'STORAGE_FAILED', message: expect.stringContaining(file) }),
+  )
 })
 
 test('a secret that an error quotes does not reach the log', () => {

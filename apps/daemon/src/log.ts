@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
+import { storageError } from './owner-only.ts'
 
 export type Log = { logger: Logger; close(): void }
 
@@ -12,28 +13,52 @@ export type LogOptions = {
 
 /** The daemon's log: JSON lines in a file that only its owner can read, with the one before it kept when it is full. */
 export function openLog({ file, onLine, maxBytes = 10 * 1024 * 1024 }: LogOptions): Log {
-  let descriptor = openSync(file, 'a', 0o600)
+  let descriptor = openFile(file)
   let size = fstatSync(descriptor).size
 
   const rotate = () => {
-    closeSync(descriptor)
-    renameSync(file, `${file}.1`)
-    descriptor = openSync(file, 'a', 0o600)
+    putAside(file)
+    const full = descriptor
+    descriptor = openFile(file)
     size = 0
+    // Last: the number of a closed file soon belongs to another one.
+    closeSync(full)
   }
   const write = (line: string) => {
     const safe = maskSecrets(line)
     onLine?.(safe)
-    try {
-      if (size > maxBytes) rotate()
+    attempt(() => size > maxBytes && rotate())
+    attempt(() => {
       size += writeSync(descriptor, safe)
-    } catch {
-      // A log that cannot be written must not end what it is about.
-    }
+    })
   }
 
   const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write })
   return { logger, close: () => closeSync(descriptor) }
+}
+
+function openFile(file: string): number {
+  try {
+    return openSync(file, 'a', 0o600)
+  } catch (error) {
+    throw storageError(error, `Cannot open ${file}`)
+  }
+}
+
+function putAside(file: string): void {
+  try {
+    renameSync(file, `${file}.1`)
+  } catch (error) {
+    // Somebody has deleted it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** A log that cannot be written must not end what it is about. */
+function attempt(act: () => unknown): void {
+  try {
+    act()
+  } catch {}
 }
 
 const secretShapes = [

@@ -76,6 +76,16 @@ function plantLink(): void {
   symlinkSync(target, join(makeRun(), 'token'))
 }
 
+test('a secret that cannot be written is a matter of the disk, and names its file', async () => {
+  const file = join(folder, 'token')
+  mkdirSync(file, { mode: 0o700 })
+
+  await expect(writeSecretFile(file, 'secret')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining(file),
+  })
+})
+
 test('a full disk is told apart from a broken one', () => {
   const full = storageError(Object.assign(new Error('no'), { code: 'ENOSPC' }), 'Could not write x')
   const broken = storageError(Object.assign(new Error('no'), { code: 'EIO' }), 'Could not write x')

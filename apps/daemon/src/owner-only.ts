@@ -21,8 +21,12 @@ export async function writeSecretFile(file: string, text: string): Promise<void>
   if (found?.isForeign) throw unsafe(`${file} belongs to another user.`, 'Find out who made it, then remove it.')
   if (found && found.permissions & 0o077)
     throw unsafe(`${file} could be read by other users.`, `Find out why, then run rm ${file}.`)
-  await rm(file, { force: true })
-  await writeNew(file, text)
+  try {
+    await rm(file, { force: true })
+    await writeNew(file, text)
+  } catch (error) {
+    throw storageError(error, `Could not write ${file}`)
+  }
 }
 
 /** Replaces a file so that a crash leaves the old content or the new, readable by its owner only. */

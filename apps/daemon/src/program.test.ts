@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connectLocal } from '@matrix/client/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -47,6 +47,30 @@ test('a killed daemon leaves nothing that keeps the next one from starting', asy
 
   expect((await (await connectLocal(folder)).getStatus()).pid).toBe(second.child.pid)
   expect(readFileSync(join(folder, 'run', 'token'), 'utf8')).not.toBe(before)
+})
+
+test('the file of the daemon says how to start it again, and nothing that was for this time only', async () => {
+  const args = [
+    '--foreground',
+    '--enrol',
+    '--host',
+    '::1',
+    '--name',
+    'a.example',
+    '--name',
+    'b.example',
+    '--ui',
+    'dist/ui',
+  ]
+  await start(args).ready()
+
+  expect(JSON.parse(readFileSync(join(folder, 'daemon.json'), 'utf8')).args).toEqual([
+    '--port=0',
+    '--host=::1',
+    '--name=a.example',
+    '--name=b.example',
+    `--ui=${resolve('dist/ui')}`,
+  ])
 })
 
 test('with --enrol it prints an address whose code lets in one browser', async () => {
@@ -132,6 +156,14 @@ test('where nothing can be written, it names the place', async () => {
   const daemon = start(['--data-dir', '/dev/null/nowhere'])
 
   expect([await daemon.ended, daemon.errors()]).toEqual([6, expect.stringMatching(/^error: .*\/dev\/null\/nowhere/)])
+})
+
+test('the exit code tells the reason also where nothing can be said', async () => {
+  const daemon = start(['--data-dir', '/dev/null/nowhere'])
+  daemon.child.stdout.destroy()
+  daemon.child.stderr.destroy()
+
+  expect(await daemon.ended).toBe(6)
 })
 
 test.each([

@@ -75,6 +75,7 @@ async function readOptions(values: Values): Promise<StartOptions> {
   return {
     dataDirectory: resolve(values['data-dir'] ?? process.env.MXD_DATA_DIR ?? join(homedir(), '.mxd')),
     version: packageJson.version,
+    args: lastingFlags(values),
     ...(values.port === undefined ? {} : { port: readPort(values.port) }),
     ...(host ? { host } : {}),
     ...(names ? { names } : {}),
@@ -83,6 +84,19 @@ async function readOptions(values: Values): Promise<StartOptions> {
     ...(values.foreground ? { onLogLine: showLine } : {}),
     openOrchestrator: (dataDirectory, log) => openOrchestrator(dataDirectory, log, values.demo === true),
   }
+}
+
+/** All but where the data is, which whoever starts it again knows, and what was for this time only. */
+function lastingFlags(values: Values): string[] {
+  const texts = (['port', 'host'] as const).map((name) => [name, values[name]] as const)
+  const names = (values.name ?? []).map((name) => ['name', name] as const)
+  const files = (['tls-cert', 'tls-key', 'ui'] as const).map((name) => [name, absolute(values[name])] as const)
+  const given = [...texts, ...names, ...files].filter(([, value]) => value !== undefined)
+  return [...given.map(([name, value]) => `--${name}=${value}`), ...(values.demo ? ['--demo'] : [])]
+}
+
+function absolute(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : resolve(path)
 }
 
 async function openOrchestrator(dataDirectory: string, { logger }: Log, isDemo: boolean): Promise<Orchestrator> {

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,11 +6,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connectLocal, findDaemon } from './local-daemon.ts'
 
+const startedAt = '2026-01-01T00:00:00.000Z'
+
 let folder: string
+let status: unknown
 const seen: unknown[] = []
-const server = createServer(({ headers }, response) => {
+const server = createServer(({ url, headers }, response) => {
   seen.push([headers.host, headers.authorization])
-  response.end('[]')
+  response.end(JSON.stringify(url === '/api/status' ? status : []))
 })
 
 beforeEach(() => {
@@ -50,10 +51,22 @@ test('a directory without a daemon is DAEMON_UNREACHABLE and says which', async 
   })
 })
 
-test('what a killed daemon or another program left behind is no daemon', async () => {
-  const ended = spawn(process.execPath, ['-e', ''])
-  await once(ended, 'exit')
-  describeDaemon({ pid: ended.pid })
+test('a daemon counts when it answers and is the one that wrote the file', async () => {
+  const socket = join(folder, 'daemon.sock')
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  describeDaemon({ socket })
+  const found = async (answer: object) => {
+    status = answer
+    return (await findDaemon(folder))?.pid
+  }
+
+  expect(await found({ pid: process.pid, startedAt })).toBe(process.pid)
+  expect(await found({ pid: process.pid, startedAt: '2026-01-02T00:00:00.000Z' })).toBeUndefined()
+  expect(await found({ pid: process.pid + 1, startedAt })).toBeUndefined()
+})
+
+test('what a killed daemon or another program left behind is no daemon, whoever has its process id now', async () => {
+  describeDaemon({ pid: process.pid, socket: join(folder, 'daemon.sock') })
   const killed = await findDaemon(folder)
   writeFileSync(join(folder, 'daemon.json'), 'not json')
 
@@ -63,12 +76,13 @@ test('what a killed daemon or another program left behind is no daemon', async (
 function describeDaemon(facts: Record<string, unknown>): void {
   const file = {
     pid: process.pid,
-    startedAt: '2026-01-01T00:00:00.000Z',
+    startedAt,
     version: '0.0.0',
     url: 'http://127.0.0.1:7433',
     port: 7433,
     socket: null,
     tokenFile: join(folder, 'token'),
+    args: [],
     ...facts,
   }
   writeFileSync(join(folder, 'daemon.json'), JSON.stringify(file))

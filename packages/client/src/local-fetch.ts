@@ -9,7 +9,8 @@ export function createLocalFetch({ socket }: { socket?: string } = {}): Fetch {
   return (url, { method, headers, body, signal }) =>
     new Promise((resolve, reject) => {
       const { pathname, search, host, hostname, port } = new URL(url)
-      const place = socket ? { socketPath: socket } : { host: hostname, port }
+      // An address of IPv6 is in brackets in a URL, and nowhere else.
+      const place = socket ? { socketPath: socket } : { host: hostname.replace(/^\[|\]$/g, ''), port }
       const path = `${pathname}${search}`
       const options = { ...place, path, method, headers: { host, ...headers }, ...(signal ? { signal } : {}) }
       const outgoing = httpRequest(options, (incoming) => resolve(toResponse(incoming)))

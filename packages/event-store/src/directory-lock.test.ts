@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { lockDirectory } from './directory-lock.ts'
+import { findHolder, lockDirectory } from './directory-lock.ts'
 
 let directory: string
 beforeEach(async () => {
@@ -38,6 +38,31 @@ test('a killed process frees its lock at once', async () => {
 
   child.kill('SIGKILL')
   await new Promise((resolve) => child.once('exit', resolve))
+  await (await lockDirectory(directory)).release()
+})
+
+test('a holder is known while the lock is held, whatever file was left behind', async () => {
+  const before = [await findHolder(directory), await findHolder(join(directory, 'nowhere'))]
+  const lock = await lockDirectory(directory, { note: 'daemon' })
+  const during = await findHolder(directory)
+  const left = await readFile(join(directory, 'lock.json'))
+  await lock.release()
+  await writeFile(join(directory, 'lock.json'), left)
+
+  expect([...before, await findHolder(directory)]).toEqual([undefined, undefined, undefined])
+  expect(during).toMatchObject({ pid: process.pid, host: hostname(), note: 'daemon' })
+  await (await lockDirectory(directory)).release()
+})
+
+test('a holder that cannot be written down names its file, and holds nothing', async () => {
+  const obstacle = join(directory, 'lock.json.new')
+  await mkdir(obstacle)
+  await expect(lockDirectory(directory)).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining('lock.json'),
+  })
+  await rm(obstacle, { recursive: true })
+
   await (await lockDirectory(directory)).release()
 })
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -40,13 +41,36 @@ export async function lockDirectory(
     since: new Date().toISOString(),
     ...(note ? { note } : {}),
   }
-  await writeFile(`${holderFile}.new`, `${JSON.stringify(holder)}\n`)
-  await rename(`${holderFile}.new`, holderFile)
+  await writeHolder(holderFile, holder).catch((error) => {
+    release()
+    throw storageError(`Cannot write ${holderFile}`, error)
+  })
   return {
     async release() {
       await rm(holderFile, { force: true })
       release()
     },
+  }
+}
+
+/** Who holds a data directory, if somebody does. What a killed process left behind does not count: the kernel has freed its lock. */
+export async function findHolder(directory: string): Promise<LockHolder | undefined> {
+  return (await isLocked(join(directory, 'lock.db'))) ? readHolder(directory) : undefined
+}
+
+async function isLocked(file: string): Promise<boolean> {
+  if (!existsSync(file)) return false
+  const Database = await loadSqlite()
+  let database: InstanceType<typeof Database> | undefined
+  try {
+    database = new Database(file, { timeout: 0 })
+    database.pragma('schema_version')
+    return false
+  } catch (error) {
+    if (hasErrorCode(error, 'SQLITE_BUSY')) return true
+    throw storageError(`Cannot look at ${file}`, error)
+  } finally {
+    database?.close()
   }
 }
 
@@ -69,9 +93,19 @@ async function takeLock(directory: string): Promise<() => void> {
   return () => held.close()
 }
 
+async function writeHolder(file: string, holder: LockHolder): Promise<void> {
+  await writeFile(`${file}.new`, `${JSON.stringify(holder)}\n`)
+  await rename(`${file}.new`, file)
+}
+
 async function describeHolder(directory: string): Promise<string> {
-  const text = await readFile(join(directory, 'lock.json'), 'utf8').catch(() => undefined)
-  if (!text) return `${directory} is in use by another process.`
-  const { pid, host, since, note } = JSON.parse(text) as LockHolder
+  const holder = await readHolder(directory)
+  if (!holder) return `${directory} is in use by another process.`
+  const { pid, host, since, note } = holder
   return `${directory} is in use by process ${pid} on ${host} since ${since}${note ? ` (${note})` : ''}.`
+}
+
+async function readHolder(directory: string): Promise<LockHolder | undefined> {
+  const text = await readFile(join(directory, 'lock.json'), 'utf8').catch(() => undefined)
+  return text ? (JSON.parse(text) as LockHolder) : undefined
 }

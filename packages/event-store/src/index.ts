@@ -1,7 +1,7 @@
 export { type Clock, systemClock } from './clock.ts'
 export type { Cost, CostFilter, CostKey } from './cost.ts'
 export { type Damage, findDamage } from './damage.ts'
-export { type DirectoryLock, type LockHolder, lockDirectory } from './directory-lock.ts'
+export { type DirectoryLock, findHolder, type LockHolder, lockDirectory } from './directory-lock.ts'
 export { type EventStore, type Fence, type Hint, readPage, tailSession } from './event-store.ts'
 export { eventText } from './event-text.ts'
 export { type FileSystem, nodeFileSystem, type OpenFile } from './file-system.ts'

@@ -2,6 +2,7 @@ export type { BranchChanges, ChangesOptions, FileChange } from './branch-changes
 export { checkBranchName, slugify, taskBranch } from './branch-name.ts'
 export { type Disk, type DiskFile, nodeDisk } from './disk.ts'
 export { type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
+export { checkGit } from './git-check.ts'
 export type { Hunk } from './hunks.ts'
 export type { MergeOptions, MergeResult } from './merge.ts'
 export {

@@ -6,24 +6,29 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findRunning } from '../../bootstrap/running-daemon.mjs'
 
-test('a daemon that runs already is found by what it answers; another program is not taken for one', async () => {
-  const [daemon, stranger] = [await serve('{"ok":true,"version":"1.2.3"}'), await serve('<html>')]
-  const env = { MXD_DATA_DIR: folder() }
+const status = { pid: 42, startedAt: '2026-01-01T00:00:00.000Z' }
 
-  expect(await findRunning(['--foreground', '--port', String(daemon)], env)).toBe(`http://127.0.0.1:${daemon}`)
-  expect(await findRunning([`--port=${daemon}`], env)).toBe(`http://127.0.0.1:${daemon}`)
-  for (const port of [stranger, 1, 0, 'x']) expect(await findRunning(['--port', String(port)], env)).toBeUndefined()
+test('a daemon on the same data is found wherever it listens, by its socket or its token', async () => {
+  const [withSocket, withToken] = [folder(), folder()]
+  const socket = join(withSocket, 'daemon.sock')
+  await serve(socket)
+  describeDaemon(withSocket, { socket, url: 'https://box.example:7433' })
+  const url = await serve(0, 'Bearer secret')
+  describeDaemon(withToken, { url })
+
+  expect(await findRunning(['--port', '1'], { MXD_DATA_DIR: withSocket })).toBe('https://box.example:7433')
+  expect(await findRunning(['--port', '1', '--data-dir', withToken], {})).toBe(url)
+  expect(await findRunning([`--data-dir=${withToken}`], {})).toBe(url)
 })
 
-test('a daemon on the same data is found wherever it listens, and one that is gone is not', async () => {
-  const daemon = await serve('{"ok":true,"version":"1.2.3"}')
-  const [live, dead] = [folder(), folder()]
-  writeFileSync(join(live, 'daemon.json'), JSON.stringify({ url: `http://127.0.0.1:${daemon}` }))
-  writeFileSync(join(dead, 'daemon.json'), JSON.stringify({ url: 'http://127.0.0.1:1' }))
+test('a daemon on other data is not taken for one’s own, whatever its port and its process', async () => {
+  const url = await serve(0)
+  const [none, gone, reused] = [folder(), folder(), folder()]
+  describeDaemon(gone, { pid: process.pid, socket: join(gone, 'daemon.sock') })
+  describeDaemon(reused, { url, startedAt: '2025-12-31T00:00:00.000Z' })
 
-  expect(await findRunning(['--port', '1'], { MXD_DATA_DIR: live })).toBe(`http://127.0.0.1:${daemon}`)
-  expect(await findRunning(['--port', '1', '--data-dir', live], {})).toBe(`http://127.0.0.1:${daemon}`)
-  expect(await findRunning(['--port', '1'], { MXD_DATA_DIR: dead })).toBeUndefined()
+  for (const data of [none, gone, reused])
+    expect(await findRunning(['--port', new URL(url).port], { MXD_DATA_DIR: data })).toBeUndefined()
 })
 
 function folder(): string {
@@ -32,9 +37,23 @@ function folder(): string {
   return path
 }
 
-async function serve(text: string): Promise<number> {
-  const server = createServer((_, response) => response.end(text))
+function describeDaemon(data: string, facts: object): void {
+  const tokenFile = join(data, 'token')
+  writeFileSync(tokenFile, 'secret\n')
+  const file = { ...status, url: 'http://127.0.0.1:7433', socket: null, tokenFile, ...facts }
+  writeFileSync(join(data, 'daemon.json'), JSON.stringify(file))
+}
+
+/** Answers as a daemon does, to whoever may ask. */
+async function serve(place: string | number, authorization?: string): Promise<string> {
+  const server = createServer(({ url, headers }, response) => {
+    if (url === '/health') return response.end('{"ok":true,"version":"1.2.3"}')
+    const isAllowed = authorization === undefined || headers.authorization === authorization
+    response.writeHead(isAllowed ? 200 : 401).end(JSON.stringify(isAllowed ? status : {}))
+  })
   onTestFinished(() => void server.close())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
+  await new Promise<void>((resolve) =>
+    typeof place === 'string' ? server.listen(place, resolve) : server.listen(place, '127.0.0.1', resolve),
+  )
+  return typeof place === 'string' ? '' : `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

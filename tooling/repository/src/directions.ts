@@ -33,6 +33,7 @@ const mayUse: Record<string, string[]> = {
     'client',
     'daemon',
     'demo',
+    'event-store',
     'manifest',
     'mock-provider',
     'orchestrator',

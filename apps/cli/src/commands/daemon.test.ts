@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Conversation, openMockProvider } from '@matrix/mock-provider'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -98,6 +99,91 @@ test('a second daemon on the same data is refused in one sentence', { timeout: s
   expect(await run('daemon', 'start')).toMatchObject({ code: 0, stdout: expect.stringContaining('runs already') })
 })
 
+test('what a killed daemon left behind keeps none from starting, and whoever has its process id now is left alone', {
+  timeout: seconds,
+}, async () => {
+  const { data, run, json } = await machine([])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  await run('daemon', 'start', '--port', '0')
+  const { pid } = await json('daemon', 'status')
+  const left = ['daemon.json', 'lock.json'].map((name) => [join(data, name), readFileSync(join(data, name), 'utf8')])
+  const stranger = spawn('sleep', ['600'])
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  expect(await run('daemon', 'stop', '--force')).toMatchObject({ code: 0 })
+  for (const [file = '', text = ''] of left) writeFileSync(file, text.replace(`${pid}`, `${stranger.pid}`))
+
+  expect(await run('daemon', 'status')).toMatchObject({ code: 4, stderr: expect.stringContaining('No daemon runs on') })
+  for (const force of [[], ['--force']])
+    expect(await run('daemon', 'stop', ...force)).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
+  expect(await run('daemon', 'start', '--port', '0')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^The daemon runs at/),
+  })
+  expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null])
+})
+
+test('a daemon that is restarted runs as it was started, but for what is said anew', { timeout: seconds }, async () => {
+  const env = { MXD_DATA_DIR: folderWith() }
+  const run = (...args: string[]) => matrix(args, { env })
+  const url = async () => JSON.parse((await run('daemon', 'status', '--json')).stdout).url
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  const [first, second] = [await freePort(), await freePort()]
+  await run('daemon', 'start', '--demo', '--port', `${first}`)
+
+  expect(await run('daemon', 'restart')).toMatchObject({ code: 0 })
+  expect(await url()).toBe(`http://127.0.0.1:${first}`)
+  expect((await run('daemon', 'status')).stdout).toContain('a script (no key is set)')
+  expect(await run('daemon', 'restart', '--port', `${second}`)).toMatchObject({ code: 0 })
+  expect(await url()).toBe(`http://127.0.0.1:${second}`)
+  expect((await run('daemon', 'status')).stdout).toContain('a script (no key is set)')
+})
+
+test('the port in the settings holds from the next start on', { timeout: seconds }, async () => {
+  const { run, json } = await machine([])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+  const [first, second] = [await freePort(), await freePort()]
+  await run('config', 'set', 'port', `${first}`)
+  await run('daemon', 'start')
+  const before = await json('daemon', 'status')
+  await run('config', 'set', 'port', `${second}`)
+  await run('daemon', 'restart')
+
+  expect([before.url, (await json('daemon', 'status')).url]).toEqual([
+    `http://127.0.0.1:${first}`,
+    `http://127.0.0.1:${second}`,
+  ])
+})
+
+test('a daemon that does not answer is named, not started again, and ended by force', {
+  timeout: seconds,
+}, async () => {
+  const { run, json } = await machine([])
+  await run('daemon', 'start', '--port', '0')
+  const { pid } = await json('daemon', 'status')
+  process.kill(pid, 'SIGSTOP')
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
+
+  const silent = { code: 4, stderr: expect.stringContaining(`process ${pid}`) }
+  expect(await run('daemon', 'status')).toMatchObject(silent)
+  expect(await run('daemon', 'start', '--port', '0')).toMatchObject(silent)
+  expect(await run('daemon', 'stop', '--force')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('has ended'),
+  })
+  expect(await run('daemon', 'stop')).toMatchObject({ code: 0, stdout: 'No daemon runs.\n' })
+})
+
+test('a daemon that cannot even say that the disk is full is spoken for', { timeout: seconds }, async () => {
+  const data = folderWith()
+  mkdirSync(join(data, 'lock.db'))
+  symlinkSync('/dev/full', join(data, 'daemon.stderr'))
+
+  expect(await matrix(['daemon', 'start', '--port', '0'], { env: { MXD_DATA_DIR: data } })).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(`The daemon cannot write to ${data}\\.\n  Free some disk space`),
+  })
+})
+
 test('a headless run passes when the agent does, leaves its branch and nothing else', {
   timeout: seconds,
 }, async () => {
@@ -120,6 +206,42 @@ test('a headless run passes when the agent does, leaves its branch and nothing e
   })
   expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('hello\n')
   expect(git(repository, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a merge that is refused is part of the result of the run, which names the branch and leaves no key behind', {
+  timeout: seconds,
+}, async () => {
+  const turns = [call('commit', { message: 'feat: x' }), call('done', { status: 'passed', summary: 'All there.' })]
+  const { repository, run, temporary } = await machine([{ turns }, { turns }], { leaves: '*' })
+  writeFileSync(join(repository, 'greeting.txt'), 'mine\n')
+  const shown = await run('run', 'Go', '--yes-for', 'setup', '--merge')
+  const told = await run('run', 'Go', '--yes-for', 'setup', '--merge', '--json')
+
+  expect(shown).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /✔ Passed .*\n {2}All there\.\nNot merged: .*greeting\.txt.*\n {2}\S.*\nThe work is on (mxd\/\S+): git merge \1\n/,
+    ),
+  })
+  expect([told.code, JSON.parse(told.stdout.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    1,
+    {
+      kind: 'result',
+      result: 'passed',
+      exitCode: 1,
+      merged: { outcome: 'refused', problem: { hint: expect.stringMatching(/\S/) } },
+    },
+  ])
+  expect(readFileSync(join(repository, 'greeting.txt'), 'utf8')).toBe('mine\n')
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a run that cannot begin leaves nothing behind', { timeout: seconds }, async () => {
+  const { run, temporary } = await machine([])
+
+  expect(await run('run', 'Go', '--folder', folderWith())).toMatchObject({ code: 2 })
+  expect(await run('run', 'Go', '--model', '', '--yes-for', 'setup')).toMatchObject({ code: 2 })
   expect(readdirSync(temporary)).toEqual([])
 })
 
@@ -272,6 +394,14 @@ async function machine(
     run,
     json: async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout),
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 function git(folder: string, ...args: string[]): string {

@@ -3,6 +3,7 @@ import { MatrixError, printableLine } from '@matrix/protocol'
 import { formatDuration } from '@matrix/protocol/display'
 import {
   daemonLogFile,
+  findDaemonProcess,
   findDaemonProgram,
   type RunningDaemon,
   runningDaemon,
@@ -12,19 +13,24 @@ import {
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
-import { openSettings } from '../settings.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type Options = { json?: boolean }
 type StartOptions = Options & { port?: string; demo?: boolean; foreground?: boolean }
 
-export async function start(options: StartOptions): Promise<ExitCode> {
+export function start(options: StartOptions): Promise<ExitCode> {
+  return startWith(flagsOf(options), options)
+}
+
+async function startWith(args: readonly string[], options: StartOptions): Promise<ExitCode> {
   const running = await runningDaemon()
   if (running) return report(running, 'The daemon runs already', options)
-  const port = options.port === undefined ? await configuredPort() : readPort(options.port)
-  const args = [...(port === undefined ? [] : ['--port', port]), ...(options.demo ? ['--demo'] : [])]
   if (options.foreground) return runInForeground([...args, '--foreground'])
   return report(await startDaemon(args), 'The daemon runs', options)
+}
+
+function flagsOf({ port, demo }: StartOptions): string[] {
+  return [...(port === undefined ? [] : ['--port', readPort(port)]), ...(demo ? ['--demo'] : [])]
 }
 
 function readPort(text: string): string {
@@ -32,12 +38,6 @@ function readPort(text: string): string {
   throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a port.`, {
     hint: 'Give a number up to 65535; 0 takes one that is free.',
   })
-}
-
-async function configuredPort(): Promise<string | undefined> {
-  const { view } = await openSettings({})
-  const port = view.entries.find(({ key, origin }) => key === 'port' && origin !== 'default')?.value
-  return port === undefined ? undefined : String(port)
 }
 
 async function runInForeground(args: readonly string[]): Promise<ExitCode> {
@@ -51,23 +51,24 @@ async function runInForeground(args: readonly string[]): Promise<ExitCode> {
 }
 
 export async function stop(options: Options & { force?: boolean }): Promise<ExitCode> {
-  const running = await runningDaemon()
-  if (running) await stopDaemon(running, options.force ? 'SIGKILL' : 'SIGTERM')
-  if (options.json) printJson({ stopped: Boolean(running) })
+  const stopped = await stopDaemon(options.force ? 'SIGKILL' : 'SIGTERM')
+  if (options.json) printJson({ stopped })
   else
-    print(running ? 'The daemon has ended. Its agents go on where they were when it starts again.' : 'No daemon runs.')
+    print(stopped ? 'The daemon has ended. Its agents go on where they were when it starts again.' : 'No daemon runs.')
   return exitCode.ok
 }
 
 export async function restart(options: StartOptions): Promise<ExitCode> {
+  const flags = flagsOf(options)
   const running = await runningDaemon()
-  if (running) await stopDaemon(running)
-  return start(options)
+  await stopDaemon()
+  // Of a flag that is there twice, the last counts.
+  return startWith([...(running?.args ?? []), ...flags], options)
 }
 
 export async function status({ json }: Options): Promise<ExitCode> {
   const running = await runningDaemon()
-  if (!running) throw new MatrixError('DAEMON_UNREACHABLE', `No daemon runs on ${dataFolder()}.`)
+  if (!running) throw await silence()
   const client = await connect()
   const [found, { ready }] = await Promise.all([client.getStatus(), client.ready()])
   if (json) printJson({ ...found, ready, url: running.url })
@@ -97,6 +98,14 @@ export async function status({ json }: Options): Promise<ExitCode> {
     print(rows.map(([name, value]) => `${dim(name.padEnd(8))}  ${value}`).join('\n'))
   }
   return exitCode.ok
+}
+
+async function silence(): Promise<MatrixError> {
+  const holder = await findDaemonProcess()
+  if (!holder) return new MatrixError('DAEMON_UNREACHABLE', `No daemon runs on ${dataFolder()}.`)
+  return new MatrixError('NOT_READY', `The daemon (process ${holder.pid}) does not answer.`, {
+    hint: 'It may just have been started. If it stays like this, matrix daemon stop --force ends it; nothing is lost by it.',
+  })
 }
 
 function report(daemon: RunningDaemon, text: string, { json }: Options): ExitCode {

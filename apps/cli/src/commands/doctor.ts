@@ -3,6 +3,8 @@ import { access, constants, mkdir, readFile } from 'node:fs/promises'
 import { release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { MatrixError } from '@matrix/protocol'
+import { checkGit } from '@matrix/task-tree'
 import { checkSandbox, findRipgrep, openPackageStore, resolveIdentity } from '@matrix/tool-manager'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -15,7 +17,7 @@ export async function doctor({ json }: { json?: boolean }): Promise<ExitCode> {
   const checks = await Promise.all([
     checkNode(),
     checkNpm(),
-    checkGit(),
+    findGit(),
     checkBox(),
     checkLimits(),
     checkRipgrep(),
@@ -36,8 +38,13 @@ function checkNpm(): Promise<Check> {
   return checkProgram('npm', 'Install npm, which comes with Node.js; servers are fetched with it.')
 }
 
-function checkGit(): Promise<Check> {
-  return checkProgram('git', 'sudo apt-get install -y git')
+async function findGit(): Promise<Check> {
+  try {
+    return { name: 'git', ok: true, found: await checkGit() }
+  } catch (error) {
+    if (!(error instanceof MatrixError)) throw error
+    return { name: 'git', ok: false, found: error.message, fix: error.hint }
+  }
 }
 
 async function checkProgram(name: string, fix: string): Promise<Check> {
@@ -86,7 +93,7 @@ async function checkStore(): Promise<Check> {
   const folder = join(dataFolder(), 'packages')
   const fix = `Make ${folder} a folder that you may write to, or set MXD_DATA_DIR to another place.`
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     await access(folder, constants.W_OK)
     const packages = await openPackageStore(folder).list()
     return { name: 'store', ok: true, found: `${packages.length} verified packages in ${folder}`, fix }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -209,6 +209,28 @@ test('the doctor names what it looked at, with a fix for what is missing', async
   expect(checks.map(({ name }) => name)).toEqual(['node', 'npm', 'git', 'sandbox', 'limits', 'ripgrep', 'store'])
   expect(checks.find(({ name }) => name === 'git')).toMatchObject({ ok: false, fix: expect.stringMatching(/\w.*git/) })
   expect(checks.find(({ name }) => name === 'node')).toMatchObject({ ok: true })
+})
+
+test('the doctor leaves no data directory that the daemon would refuse', async () => {
+  const data = join(folderWith(), 'data')
+  const before = process.umask(0o002)
+  onTestFinished(() => void process.umask(before))
+  await matrix(['doctor'], { env: { MXD_DATA_DIR: data } })
+
+  expect(statSync(data).mode & 0o777).toBe(0o700)
+})
+
+test('a git that the daemon refuses is refused by the doctor', async () => {
+  const bin = folderWith({ git: '#!/bin/sh\necho git version 2.30.1\n' })
+  chmodSync(join(bin, 'git'), 0o755)
+  const { stdout } = await matrix(['doctor', '--json'], { env: { MXD_DATA_DIR: folderWith(), PATH: bin } })
+  const { checks } = JSON.parse(stdout) as { checks: { name: string }[] }
+
+  expect(checks.find(({ name }) => name === 'git')).toMatchObject({
+    ok: false,
+    found: 'git version 2.30.1 is too old.',
+    fix: expect.stringContaining('2.38'),
+  })
 })
 
 test('the built-in tools are served to any client over stdio', async () => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { formatDuration, formatUsd, plural } from '@matrix/protocol/display'
-import type { Frame, Problem, ProjectView, TaskDetail, TaskView } from '@matrix/protocol/http'
+import type { Frame, MergeOutcome, Problem, ProjectView, TaskDetail, TaskView } from '@matrix/protocol/http'
 import { findCheckout } from '../checkout.ts'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -41,23 +41,24 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const goal = demo ? demo.goal : await readGoal(words, options)
   const budgetUsd = options.budget === undefined ? undefined : readAmount(options.budget)
   const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout)
+  const repository = demo ? undefined : await findCheckout(options.folder ?? '.')
   const data = await openData(options)
-  const checkout = demo ? join(data.folder, 'demo', 'tally') : await findCheckout(options.folder ?? '.')
+  const checkout = repository ?? join(data.folder, 'demo', 'tally')
   const settings = orchestratorOptions(data.folder, options)
-  const orchestrator = await (demo
-    ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
-    : openNodeOrchestrator(settings))
   const mayRemove = data.isOwn && !options.keep
-  let isDone = false
+  let orchestrator: Orchestrator | undefined
+  // Until agents work, there is nothing that anybody could want, and a copy of the user's keys.
+  let isDone = mayRemove
   try {
+    orchestrator = await (demo
+      ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
+      : openNodeOrchestrator(settings))
     const obstacles = demo ? [] : await findObstacles(orchestrator, checkout, options)
-    if (obstacles.length > 0) {
-      isDone = mayRemove
-      return refuse(obstacles, options)
-    }
+    if (obstacles.length > 0) return refuse(obstacles, options)
     await orchestrator.resume()
     const project = await openProject(orchestrator, checkout)
     const root = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
+    isDone = false
     const result = await drive(orchestrator, { project, root, goal, timeoutMs, options })
     if (mayRemove && result.result === 'passed') {
       await removeWorktrees(orchestrator, project)
@@ -73,7 +74,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     process.exitCode = result.exitCode
     return result.exitCode
   } finally {
-    await orchestrator.close()
+    await orchestrator?.close()
     // What did not end well can be looked at, and gone on with.
     if (isDone) await rm(data.folder, { recursive: true, force: true })
   }
@@ -216,9 +217,17 @@ function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, tas
   return orchestrator.getTask({ params: { projectId, taskId }, query: {}, body: undefined })
 }
 
-async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string) {
+type Merged = MergeOutcome | { outcome: 'refused'; problem: Problem }
+
+/** What is in the way of a merge takes nothing from what the run has done. */
+async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<Merged> {
   const body = { how: 'merge' as const, updateCheckout: true }
-  return orchestrator.mergeTask({ params: { projectId, taskId }, query: {}, body })
+  try {
+    return await orchestrator.mergeTask({ params: { projectId, taskId }, query: {}, body })
+  } catch (error) {
+    if (!(error instanceof MatrixError)) throw error
+    return { outcome: 'refused', problem: error.toJSON() }
+  }
 }
 
 /** The branches stay; worktrees in a folder that is about to go would only confuse git. */
@@ -260,8 +269,8 @@ function askedFor(approval: { uri: string; sideEffect: string }, yesFor: readonl
 
 type Ending = Outcome['result'] | 'timed out'
 
-function codeOf(result: Ending, merged: { outcome: string } | undefined): ExitCode {
-  if (merged?.outcome === 'conflict') return exitCode.findings
+function codeOf(result: Ending, merged: Merged | undefined): ExitCode {
+  if (merged && isLeft(merged)) return exitCode.findings
   const codes: Record<Ending, ExitCode> = {
     passed: exitCode.ok,
     failed: exitCode.findings,
@@ -278,7 +287,7 @@ type Result = Omit<Outcome, 'result'> & {
   task: TaskView
   seconds: number
   dataDirectory: string | null
-  merged: { outcome: string } | undefined
+  merged: Merged | undefined
 }
 
 const endings: Record<Ending, string> = {
@@ -294,19 +303,31 @@ function summarize({ result, output, problem, task, seconds, dataDirectory, merg
   const { bold, green, red, dim } = colorsFor(process.stdout)
   const isGood = result === 'passed'
   const head = `${isGood ? green('✔') : red('✘')} ${bold(endings[result])}  ${dim(`${formatDuration(seconds * 1000)}, ${formatUsd(task.treeCostUsd)}, ${plural(task.children.length, 'sub task')}`)}`
-  const next = merged
-    ? [merged.outcome === 'merged' ? 'Merged into the base branch.' : `Not merged: ${merged.outcome}.`]
-    : task.branch && isGood
-      ? [`The work is on ${printableLine(task.branch)}: git merge ${printableLine(task.branch)}`]
-      : []
   return [
     '',
     head,
     ...(output ? wrapText(printable(output), Math.min(100, terminalWidth())).map((text) => `  ${text}`) : []),
     ...(problem ? [red(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
-    ...next,
+    ...(merged ? tellMerged(merged) : []),
+    ...(isGood && (!merged || isLeft(merged)) ? tellBranch(task) : []),
     ...(isGood ? [] : tellKept(dataDirectory, task)),
   ].join('\n')
+}
+
+/** Whether the work is still to be merged. */
+function isLeft({ outcome }: Merged): boolean {
+  return outcome === 'conflict' || outcome === 'refused'
+}
+
+function tellMerged(merged: Merged): string[] {
+  if (merged.outcome === 'merged') return ['Merged into the base branch.']
+  if (merged.outcome !== 'refused') return [`Not merged: ${merged.outcome}.`]
+  const { message, hint } = merged.problem
+  return [`Not merged: ${printableLine(message)}`, `  ${printableLine(hint)}`]
+}
+
+function tellBranch({ branch }: TaskView): string[] {
+  return branch ? [`The work is on ${printableLine(branch)}: git merge ${printableLine(branch)}`] : []
 }
 
 function tellKept(dataDirectory: string | null, { branch }: TaskView): string[] {

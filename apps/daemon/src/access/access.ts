@@ -46,6 +46,8 @@ export type AccessOptions = {
   /** The token of this start, for programs of the daemon's own user. */
   token: string
   now?(): number
+  /** Milliseconds since some moment, whatever the clock is set to. */
+  elapsed?(): number
   sessionLimits?: SessionOptions['limits']
   /** Told what a person may want to read in the log. */
   report(message: string, facts?: Record<string, unknown>): void
@@ -55,19 +57,20 @@ export type AccessOptions = {
 
 /** Who may ask for what: devices, how they are enrolled, and how they sign in. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
-  const { devicesFile, token, now = Date.now, report, onLoss, sessionLimits = {} } = options
+  const { devicesFile, token, report, onLoss, sessionLimits = {} } = options
+  const { now = Date.now, elapsed = () => performance.now() } = options
   const devices = await openDevices(devicesFile, {
     now,
     onDamage: (aside) =>
       report(`The list of devices could not be read and was put aside as ${aside}: enrol them again.`),
   })
-  const enrolment = openEnrolment({ now })
-  const challenges = openChallenges(devices.findKey, { now })
+  const enrolment = openEnrolment({ elapsed })
+  const challenges = openChallenges(devices.findKey, { elapsed })
   const sessions = openSessions({ now, limits: sessionLimits })
   const limits = {
-    codes: openLimit('codes', { perMinute: 10, now }),
-    challenges: openLimit('sign-ins', { perMinute: 120, now }),
-    answers: openLimit('sign-ins', { perMinute: 120, now }),
+    codes: openLimit('codes', { perMinute: 10, elapsed }),
+    challenges: openLimit('sign-ins', { perMinute: 120, elapsed }),
+    answers: openLimit('sign-ins', { perMinute: 120, elapsed }),
   }
 
   const add = async (device: { id: string; name: string; key: DeviceKey }) => {
@@ -95,8 +98,8 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     },
     holds: (identity) => identity.kind === 'local' || (identity.kind === 'device' && sessions.holds(identity.session)),
     openEnrolment(options) {
-      const { code, expiresAt } = enrolment.open(options)
-      return { code, expiresAt: new Date(expiresAt).toISOString() }
+      const { code, validMs } = enrolment.open(options)
+      return { code, expiresAt: new Date(now() + validMs).toISOString() }
     },
     async enrol({ code, name, key }) {
       limits.codes.take()

@@ -16,21 +16,21 @@ export type Challenges = {
 
 export function openChallenges(
   findKey: (deviceId: string) => KeyObject | undefined,
-  { now }: { now(): number },
+  { elapsed }: { elapsed(): number },
 ): Challenges {
   const outstanding = new Map<string, { deviceId: string; nonce: Buffer; expiresAt: number }>()
   const decoy = createDecoy()
 
   return {
     pose(deviceId) {
-      for (const [id, { expiresAt }] of outstanding) if (expiresAt <= now()) outstanding.delete(id)
+      for (const [id, { expiresAt }] of outstanding) if (expiresAt <= elapsed()) outstanding.delete(id)
       if (outstanding.size >= mostOutstanding)
         throw new MatrixError('RATE_LIMITED', 'Too many sign-ins have been started at once.')
 
       const key = findKey(deviceId) ?? decoy
       const challengeId = createSecret()
       const nonce = randomBytes(32)
-      outstanding.set(challengeId, { deviceId, nonce, expiresAt: now() + lifetimeMs })
+      outstanding.set(challengeId, { deviceId, nonce, expiresAt: elapsed() + lifetimeMs })
       return { challengeId, ciphertext: encryptRiddle(key, nonce).toString('base64') }
     },
     check({ challengeId, deviceId, proof, origin }) {
@@ -42,7 +42,7 @@ export function openChallenges(
         .update(loginProofText(challengeId, deviceId, origin))
         .digest('base64')
       const isSolved = isSameSecret(proof, expected)
-      if (!isSolved || challenge?.deviceId !== deviceId || expiresAt <= now() || !findKey(deviceId))
+      if (!isSolved || challenge?.deviceId !== deviceId || expiresAt <= elapsed() || !findKey(deviceId))
         // Never why: whoever guesses learns nothing.
         throw new MatrixError('AUTH_FAILED', 'Signing in did not work.')
     },

@@ -61,8 +61,9 @@ export async function openDevices(
         current.map((device) => (device.id === id ? { ...device, lastSeenAt: timestamp() } : device)),
       ),
     async remove(id) {
-      if (!keys.has(id)) throw new MatrixError('DEVICE_UNKNOWN', `No device ${id.slice(0, 16)}.`)
-      // Whatever the disk says, the device is out from now on.
+      if (!devices.some((device) => device.id === id))
+        throw new MatrixError('DEVICE_UNKNOWN', `No device ${id.slice(0, 16)}.`)
+      // Whatever the disk says, the device is out from now on; while it is in the list, it can be removed again.
       keys.delete(id)
       await change((current) => current.filter((device) => device.id !== id))
     },

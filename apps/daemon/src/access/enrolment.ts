@@ -16,7 +16,7 @@ export type Enrolment = {
    * Opens the window for one device; a window that was open is closed. With `trusted`, the device that hands in the code needs
    * no confirmation: only for a code that went nowhere but to the terminal of the person who started the daemon.
    */
-  open(options: { trusted: boolean }): { code: string; expiresAt: number }
+  open(options: { trusted: boolean }): { code: string; validMs: number }
   /** Uses the code up. */
   handIn(code: string, device: { name: string; key: DeviceJwk }): WaitingDevice & { trusted: boolean }
   waiting(): WaitingDevice[]
@@ -27,24 +27,23 @@ export type Enrolment = {
 }
 
 /** How a new device becomes known: a one-time code proves that its user has the terminal, a look at the fingerprint that it is theirs. */
-export function openEnrolment({ now }: { now(): number }): Enrolment {
+export function openEnrolment({ elapsed }: { elapsed(): number }): Enrolment {
   let window: { digest: string; expiresAt: number; tries: number; trusted: boolean } | undefined
   const waiting = new Map<string, WaitingDevice & { expiresAt: number }>()
 
   const stillWaiting = () => {
-    for (const [id, { expiresAt }] of waiting) if (expiresAt <= now()) waiting.delete(id)
+    for (const [id, { expiresAt }] of waiting) if (expiresAt <= elapsed()) waiting.delete(id)
     return waiting
   }
 
   return {
     open({ trusted }) {
       const code = Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('')
-      const expiresAt = now() + windowMs
-      window = { digest: digestOf(code), expiresAt, tries: 0, trusted }
-      return { code, expiresAt }
+      window = { digest: digestOf(code), expiresAt: elapsed() + windowMs, tries: 0, trusted }
+      return { code, validMs: windowMs }
     },
     handIn(code, { name, key }) {
-      if (!window || window.expiresAt <= now()) throw refused('No code is valid at the moment.')
+      if (!window || window.expiresAt <= elapsed()) throw refused('No code is valid at the moment.')
       window.tries += 1
       const isRight = isSameSecret(digestOf(normalise(code)), window.digest)
       if (!isRight && window.tries >= mostTries) window = undefined
@@ -53,7 +52,7 @@ export function openEnrolment({ now }: { now(): number }): Enrolment {
       const { id } = readDeviceKey(key)
       const { trusted } = window
       window = undefined
-      if (!trusted) waiting.set(id, { id, name, key, expiresAt: now() + windowMs })
+      if (!trusted) waiting.set(id, { id, name, key, expiresAt: elapsed() + windowMs })
       return { id, name, key, trusted }
     },
     waiting: () => [...stillWaiting().values()],

@@ -1,5 +1,5 @@
 import { constants, createHmac, generateKeyPairSync, privateDecrypt } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient, createDeviceKey, type DeviceKeyPair, enrolDevice, signIn } from '@matrix/client'
 import { loginProofText, routes } from '@matrix/protocol/http'
@@ -14,9 +14,11 @@ beforeAll(async () => {
 
 let daemon: TestDaemon
 let now: number
+let elapsed: number
 beforeEach(async () => {
   now = Date.parse('2026-01-01T00:00:00.000Z')
-  daemon = await startTestDaemon({ now: () => now })
+  elapsed = 0
+  daemon = await startTestDaemon({ now: () => now, elapsed: () => elapsed })
 })
 afterEach(() => daemon.close())
 
@@ -61,6 +63,24 @@ test('a damaged list of devices is put aside, and the daemon starts without devi
   await again.close()
 })
 
+test('a revocation that the disk refused keeps the device out, and can be repeated', async () => {
+  const { deviceId } = await openBrowser(daemon, key)
+  const revoke = () => daemon.local.revokeDevice({ deviceId })
+  const obstacle = join(daemon.dataDirectory, 'devices.json.new')
+  mkdirSync(obstacle)
+  const failed = await revoke().catch((error) => error.code)
+  const signedIn = await browser()
+    .signInHere(deviceId)
+    .catch((error) => error.code)
+  const listed = await daemon.local.listDevices()
+  rmdirSync(obstacle)
+  await revoke()
+
+  expect([failed, signedIn, listed.length]).toEqual(['STORAGE_FAILED', 'AUTH_FAILED', 1])
+  expect(JSON.parse(readFileSync(join(daemon.dataDirectory, 'devices.json'), 'utf8')).devices).toEqual([])
+  await expect(revoke()).rejects.toMatchObject({ code: 'DEVICE_UNKNOWN' })
+})
+
 test('a device that is refused at the terminal is gone', async () => {
   const { code } = await daemon.local.openEnrolment()
   const { deviceId } = await enrolDevice(browser().client, { code, name: 'Thief', key: key.publicKey })
@@ -76,7 +96,7 @@ test('a code works once, for five minutes, however people type it', async () => 
   await enrol(` ${code.slice(0, 5).toLowerCase()}-${code.slice(5)} `)
   const twice = await enrol(code).catch((error) => error.code)
   const { code: late } = await daemon.local.openEnrolment()
-  now += 5 * 60_000
+  elapsed += 5 * 60_000
 
   expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{10}$/)
   expect(twice).toBe('AUTH_FAILED')
@@ -135,7 +155,7 @@ test('an answer holds for one challenge, one device, one origin, one minute and 
     const device = change.device ?? known
     const text = loginProofText(challengeId, device, change.origin ?? daemon.url)
     const proof = createHmac('sha256', nonce).update(text).digest('base64')
-    if (change.late) now += 60_000
+    if (change.late) elapsed += 60_000
     const send = () =>
       ask(`${daemon.url}/api/auth/answer`, {
         method: 'POST',
@@ -176,6 +196,22 @@ test('a flood of sign-ins is stopped, also for whoever comes from elsewhere', as
 
   expect(statuses.filter((status) => status === 'posed')).toHaveLength(64)
   expect(statuses.at(-1)).toBe('RATE_LIMITED')
+})
+
+test('a clock that is set back makes no code valid for longer, and keeps nobody out', async () => {
+  const failure = (asked: Promise<unknown>) => asked.then(() => 'none').catch((error) => error.code)
+  const challenge = () => failure(daemon.local.challenge({ body: { deviceId: 'f'.repeat(64) } }))
+  const enrol = (code: string) => failure(enrolDevice(browser().client, { code, name: 'x', key: key.publicKey }))
+  for (let n = 0; n < 64; n += 1) await challenge()
+  for (let n = 0; n < 10; n += 1) await enrol('AAAAAAAAAA')
+  const { code, expiresAt } = await daemon.local.openEnrolment()
+  const flooded = [await challenge(), await enrol(code)]
+  now -= 24 * 60 * 60_000
+  elapsed += 5 * 60_000
+
+  expect(expiresAt).toBe('2026-01-01T00:05:00.000Z')
+  expect(flooded).toEqual(['RATE_LIMITED', 'RATE_LIMITED'])
+  expect([await challenge(), await enrol(code)]).toEqual(['none', 'AUTH_FAILED'])
 })
 
 test('a session ends after twelve idle hours, and after seven days in any case', async () => {
@@ -270,6 +306,6 @@ async function enrolNode({ n = '', e = '' }: { n?: string; e?: string }): Promis
   return deviceId
 }
 
-function fileOf({ pid, startedAt, version, url, port, socket, tokenFile }: TestDaemon) {
-  return { pid, startedAt, version, url, port, socket, tokenFile }
+function fileOf({ pid, startedAt, version, url, port, socket, tokenFile, args }: TestDaemon) {
+  return { pid, startedAt, version, url, port, socket, tokenFile, args }
 }

@@ -125,6 +125,25 @@ test('a further name is answered for when the settings have it, with its own ori
   await named.close()
 })
 
+test.each(['::1', 'localhost'])(
+  'a daemon on %s is reached at the address that it prints, and under no other name',
+  async (host) => {
+    const own = await startTestDaemon({ host })
+    const printed = host.includes(':') ? `[${host}]` : host
+    const status = async (headers: Record<string, string>) => (await ask(`${own.url}/health`, { headers })).status
+
+    expect(own.url).toBe(`http://${printed}:${own.port}`)
+    expect((await own.local.getStatus()).pid).toBe(process.pid)
+    expect(await status({ origin: own.url })).toBe(200)
+    // What comes through a tunnel is asked for like this.
+    expect(await status({ host: `127.0.0.1:${own.port}` })).toBe(200)
+    expect(await status({ host: `[::2]:${own.port}` })).toBe(421)
+    expect(await status({ host: printed })).toBe(421)
+    expect(await status({ origin: `http://127.0.0.1:${own.port}` })).toBe(403)
+    await own.close()
+  },
+)
+
 test('a WebSocket is not opened', async () => {
   const headers = {
     connection: 'Upgrade',

@@ -12,5 +12,7 @@ export const DaemonFile = z.object({
   socket: z.string().nullable(),
   /** The file with the token of this start, readable only by its owner. */
   tokenFile: z.string(),
+  /** The flags that start it again as it is: names of files, but nothing of what is in them. */
+  args: z.array(z.string()),
 })
 export type DaemonFile = z.infer<typeof DaemonFile>
