@@ -1,7 +1,8 @@
 import { loopTools } from '@matrix/protocol'
 import { expect, test } from 'vitest'
-import { openOffice } from './simulation/office.testing.ts'
+import { type Office, openOffice } from './simulation/office.testing.ts'
 
+let office: Office
 const finish = { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }
 
 test('a provider that is down parks the agent with the reason, nothing is lost, and a message lets it go on', async () => {
@@ -27,6 +28,28 @@ test('a provider that is down parks the agent with the reason, nothing is lost, 
   await office.settle()
   expect(await office.task()).toMatchObject({ status: 'passed', problem: null })
   expect(office.machine.requests.at(-1)?.text).toContain('Do it')
+})
+
+test('whoever lets a task go on that a provider held up has its model asked again, also after a restart', async () => {
+  for (const meanwhile of [async () => undefined, () => office.restart()]) {
+    let isDown = true
+    office = await openOffice({
+      shop() {
+        if (isDown) throw Object.assign(new Error('529 overloaded'), { status: 529 })
+        return finish
+      },
+    })
+    await office.say('Do it')
+    await office.settle()
+    await meanwhile()
+    await office.settle()
+    isDown = false
+    const params = { projectId: office.projectId, taskId: office.rootId }
+    await office.orchestrator().resumeAgent({ params, query: {}, body: undefined })
+    await office.settle()
+
+    expect(await office.task()).toMatchObject({ status: 'passed', problem: null })
+  }
 })
 
 test('an agent that a problem holds up still shows it, and asks nobody, when settings change', async () => {

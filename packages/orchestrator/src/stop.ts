@@ -1,7 +1,9 @@
-import { MatrixError, printableLine, type TaskNode } from '@matrix/protocol'
+import { MatrixError, printableLine, queueMessage, type TaskNode } from '@matrix/protocol'
 import type { Agent } from './agent.ts'
 import { commandsOf } from './background.ts'
+import { deliverMessage, isHeldByPerson } from './delivery.ts'
 import { markStopped } from './drive.ts'
+import { haltTask, problemOf } from './halt.ts'
 import { interruptAgent, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { isBusy } from './task-view.ts'
@@ -39,9 +41,28 @@ export async function retireAgents(ctx: ProjectContext, tasks: TaskNode[]): Prom
 
 /** Lets a task and everything below it go on where a person stopped them or a problem did. */
 export async function resumeAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
-  const tasks = ctx.tree.subtree(taskId).filter(({ id, status }) => status === 'in_progress' && ctx.halted.has(id))
-  for (const { id } of tasks) launchAgent(ctx, id)
-  return tasks.map(({ id }) => id)
+  const isHeldUp = (id: string) => ctx.halted.has(id) || ctx.agents.get(id)?.problem !== undefined
+  const tasks = ctx.tree.subtree(taskId).filter(({ id, status }) => status === 'in_progress' && isHeldUp(id))
+  const resumed = await Promise.all(tasks.map(async ({ id }) => ((await letGoOn(ctx, id)) ? [id] : [])))
+  return resumed.flat()
+}
+
+/** Answers whether it goes on: one that cannot even be told keeps nobody else from it. */
+async function letGoOn(ctx: ProjectContext, taskId: string): Promise<boolean> {
+  if (isHeldByPerson(ctx, taskId)) {
+    launchAgent(ctx, taskId)
+    return true
+  }
+  // A session whose last word is a problem waits for another one.
+  const words = { changedTaskId: taskId, summary: 'A person lets you go on. Try again what could not be done.' }
+  const message = queueMessage.treeChange({ id: `resume/${ctx.world.newId()}`, ...words })
+  return deliverMessage(ctx, taskId, message).then(
+    () => true,
+    (error) => {
+      haltTask(ctx, taskId, problemOf(error))
+      return false
+    },
+  )
 }
 
 /** Has every agent take the settings and keys that hold by now, as soon as it can. */
