@@ -25,12 +25,7 @@ test('a second one is told who holds the directory, and gets it after the first'
 })
 
 test('a killed process frees its lock at once', async () => {
-  const tsx = import.meta.resolve('tsx')
-  const holder = join(import.meta.dirname, '..', 'fixtures', 'lock-holder.ts')
-  const child = spawn(process.execPath, ['--import', tsx, holder, directory], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const child = await startFixture('lock-holder.ts')
   await expect(lockDirectory(directory)).rejects.toMatchObject({
     code: 'STORAGE_LOCKED',
     message: expect.stringContaining(`process ${child.pid}`),
@@ -52,6 +47,14 @@ test('a holder is known while the lock is held, whatever file was left behind', 
   expect([...before, await findHolder(directory)]).toEqual([undefined, undefined, undefined])
   expect(during).toMatchObject({ pid: process.pid, host: hostname(), note: 'daemon' })
   await (await lockDirectory(directory)).release()
+})
+
+test('whoever only looks who holds the directory keeps nobody from getting it', async () => {
+  await (await lockDirectory(directory)).release()
+  const watcher = await startFixture('lock-watcher.ts')
+  for (let n = 0; n < 300; n += 1) await (await lockDirectory(directory)).release()
+
+  expect(watcher.exitCode).toBeNull()
 })
 
 test('a holder that cannot be written down names its file, and holds nothing', async () => {
@@ -82,3 +85,14 @@ test('a directory that cannot be made is named', async () => {
     message: expect.stringContaining(below),
   })
 })
+
+/** Another process that has begun. */
+async function startFixture(name: string) {
+  const program = join(import.meta.dirname, '..', 'fixtures', name)
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), program, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  return child
+}

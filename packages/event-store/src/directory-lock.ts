@@ -80,7 +80,8 @@ async function takeLock(directory: string): Promise<() => void> {
   const file = join(directory, 'lock.db')
   let database: InstanceType<typeof Database> | undefined
   try {
-    database = new Database(file, { timeout: 0 })
+    // Whoever only looks who holds it is in the way for a moment.
+    database = new Database(file, { timeout: 1000 })
     database.pragma('locking_mode = EXCLUSIVE')
     database.pragma('synchronous = OFF')
     database.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS holder (pid INTEGER); COMMIT')
