@@ -25,11 +25,7 @@ export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<s
 
 /** Puts agents to rest that only wait, are stopped or cannot go on. When one of them is at work, all are left alone. */
 export async function retireAgents(ctx: ProjectContext, tasks: TaskNode[]): Promise<void> {
-  const busy = tasks.find(({ id }) => isBusy(ctx.agents.get(id)?.activity ?? 'off'))
-  if (busy)
-    throw new MatrixError('AGENT_BUSY', `Task ${busy.id} "${printableLine(busy.title)}" is at work`, {
-      hint: `Wait until it rests, or stop it with: matrix stop ${busy.id}`,
-    })
+  refuseBusy(ctx, tasks)
   await Promise.all(
     tasks.map(async ({ id, status, folder }) => {
       const agent = ctx.agents.get(id)
@@ -37,6 +33,14 @@ export async function retireAgents(ctx: ProjectContext, tasks: TaskNode[]): Prom
       else if (status === 'in_progress' && !folder) await markStopped(ctx, id, 'reset')
     }),
   )
+}
+
+export function refuseBusy(ctx: ProjectContext, tasks: TaskNode[]): void {
+  const busy = tasks.find(({ id }) => isBusy(ctx.agents.get(id)?.activity ?? 'off'))
+  if (!busy) return
+  throw new MatrixError('AGENT_BUSY', `Task ${busy.id} "${printableLine(busy.title)}" is at work`, {
+    hint: `Wait until it rests, or stop it with: matrix stop ${busy.id}`,
+  })
 }
 
 /** Lets a task and everything below it go on where a person stopped them or a problem did. */

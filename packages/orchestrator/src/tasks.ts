@@ -1,4 +1,4 @@
-import { canFollow, type EditedBy, MatrixError, queueMessage, type TaskNode, type TaskStatus } from '@matrix/protocol'
+import { canFollow, type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
 import {
   acknowledgeNotice,
   checkEnding,
@@ -16,7 +16,7 @@ import { markStopped, recordCost } from './drive.ts'
 import { problemOf, showProblem } from './halt.ts'
 import { agentsAbove, type ProjectContext } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
-import { retireAgents } from './stop.ts'
+import { refuseBusy, retireAgents } from './stop.ts'
 import { inTurn } from './turns.ts'
 import { isoNow } from './world.ts'
 
@@ -37,33 +37,35 @@ export async function createTask(
   return changed(ctx, task)
 }
 
+/** For a new status, an agent that only waits, is stopped or cannot go on is interrupted for good; one at work says itself how that ends. */
 export async function updateTask(
   ctx: ProjectContext,
   taskId: string,
-  { status, ...edit }: TaskEdit,
+  edit: TaskEdit,
   { editedBy }: Asker,
 ): Promise<TaskNode> {
+  if (edit.status !== undefined) await settled(ctx, taskId)
   const before = ctx.tree.get(taskId)
-  if (status !== undefined && status !== before.status) {
-    // What may be refused comes first: an agent is not interrupted for nothing.
-    if (Object.keys(edit).length > 0) await updateTask(ctx, taskId, edit, { editedBy })
-    return setStatus(ctx, before.id, status, { editedBy })
-  }
+  const { status = before.status } = edit
+  const isMoved = status !== before.status
+  if (isMoved && status === 'closed') return closeEdited(ctx, before, edit, { editedBy })
+  if (isMoved && canFollow(before.status, status)) await retireAgents(ctx, [before])
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
+  if (isMoved) forgetWaits(ctx, [task])
   if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task.id)
   return changed(ctx, task)
 }
 
-/** Whoever is at work says itself how that ends. One who only waits, is stopped or cannot go on is interrupted for good. */
-async function setStatus(ctx: ProjectContext, taskId: string, status: TaskStatus, asker: Asker): Promise<TaskNode> {
-  if (status === 'closed') return closeTask(ctx, taskId, asker)
-  await settled(ctx, taskId)
-  const before = ctx.tree.get(taskId)
-  if (canFollow(before.status, status)) await retireAgents(ctx, [before])
-  const task = await updateInTree(ctx.tree, taskId, { status }, asker)
-  forgetWaits(ctx, [task])
-  return changed(ctx, task)
+async function closeEdited(
+  ctx: ProjectContext,
+  { id }: TaskNode,
+  { status: _closed, ...edit }: TaskEdit,
+  asker: Asker,
+): Promise<TaskNode> {
+  refuseBusy(ctx, ctx.tree.subtree(id))
+  if (Object.keys(edit).length > 0) await updateTask(ctx, id, edit, asker)
+  return closeTask(ctx, id, asker)
 }
 
 /** Those who wait for money look again, and those who were stopped for the lack of it and have some now are told so. */
