@@ -101,6 +101,19 @@ for (const [how, content] of [
     expect(office.machine.requests.some(({ text }) => text.includes('Hello again'))).toBe(true)
   })
 
+test('a tree whose root was never spoken to is rebuilt under that root', async () => {
+  const office = await openOffice({ shop: waits, Part: waits })
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.settle()
+  await office.machine.writeTree(undefined)
+  await office.restart()
+  await office.settle()
+
+  expect(await office.task(taskId)).toMatchObject({ title: 'Part', status: 'in_progress', parentId: office.rootId })
+  expect(await office.task()).toMatchObject({ title: 'shop', status: 'pending', parentId: null })
+})
+
 test('a tree that is rebuilt gives its tasks back their budgets and agents', async () => {
   const office = await openOffice({ shop: waits, Part: waits })
   const body = { title: 'Part', description: '', parentId: office.rootId, budgetUsd: 1, agent: 'reader' }

@@ -258,8 +258,8 @@ async function openOrRebuildTree(
 type Rebuilding = { name: string; baseBranch: string; now: string; notices: string[] }
 
 /**
- * What sessions say about the tasks that they belong to, as far as they can be read. Tasks that never started are not among
- * them; those whose sessions are damaged before their beginning are, because only what is in the tree can be repaired.
+ * What sessions say about the tasks that they belong to, as far as they can be read. Of those that never started only the root is
+ * among them; those whose sessions are damaged before their beginning are, because only what is in the tree can be repaired.
  */
 async function tasksFromSessions(store: DataStore, sessions: string[], rebuilding: Rebuilding): Promise<TaskNode[]> {
   const tasks: TaskNode[] = []
@@ -275,8 +275,10 @@ async function tasksFromSessions(store: DataStore, sessions: string[], rebuildin
     else if (damage && TaskId.safeParse(sessionId).success) nameless.push(sessionId)
   }
   // No task is older than the root, and ids are sorted by their age.
-  const rootId = tasks.find(({ parentId }) => parentId === null)?.id ?? nameless.toSorted()[0]
-  for (const taskId of nameless) {
+  const parents = tasks.flatMap(({ parentId }) => parentId ?? [])
+  const rootId = tasks.find(({ parentId }) => parentId === null)?.id ?? [...nameless, ...parents].toSorted()[0]
+  if (rootId !== undefined && parents.includes(rootId) && !tasks.some(({ id }) => id === rootId)) nameless.push(rootId)
+  for (const taskId of new Set(nameless)) {
     const isRoot = taskId === rootId
     const place = {
       title: isRoot ? '' : `Task ${taskId}`,

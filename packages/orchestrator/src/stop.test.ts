@@ -141,6 +141,24 @@ test('whoever is put to sleep for new settings while a message reaches it has re
   }
 })
 
+test('whoever is stopped while it is put to sleep for new settings stays stopped', async () => {
+  for (let moment = 0; moment < 60; moment += 1) {
+    const office = await openOffice({ shop: () => wait })
+    await office.say('Hello')
+    await office.settle()
+    const changed = office.orchestrator().setConfig({
+      params: { layer: 'local', key: 'maxTurns' },
+      query: { projectId: office.projectId },
+      body: { value: 50 },
+    })
+    for (let ticks = moment; ticks > 0; ticks -= 1) await undefined
+    await Promise.all([changed, stop(office)])
+    await office.settle()
+
+    expect(await office.task(), `at moment ${moment}`).toMatchObject({ activity: 'stopped' })
+  }
+})
+
 async function officeWithPart(): Promise<{ office: Office; taskId: string }> {
   const office = await openOffice({ shop: () => wait, Part: hangs })
   await office.say('Hello')

@@ -11,16 +11,18 @@ import { isBusy } from './task-view.ts'
 /** Interrupts a task and everything below it, at once. All stay in progress: they were interrupted, not broken. */
 export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
   const tasks = ctx.tree.subtree(taskId).filter(({ status, folder }) => status === 'in_progress' && !folder)
-  const stopped = await Promise.all(
-    tasks.map(async ({ id }) => {
-      const agent = ctx.agents.get(id)
-      if (agent) await interruptAgent(agent, 'user')
-      else if (ctx.halted.get(id)?.kind !== 'stopped') await markStopped(ctx, id, 'user')
-      else return undefined
-      return id
-    }),
-  )
-  return stopped.filter((id) => id !== undefined)
+  const stopped = await Promise.all(tasks.map(async ({ id }) => ((await stopAgent(ctx, id)) ? [id] : [])))
+  return stopped.flat()
+}
+
+/** Answers whether there was anything to stop. */
+async function stopAgent(ctx: ProjectContext, taskId: string): Promise<boolean> {
+  const wasStopped = isHeldByPerson(ctx, taskId)
+  // One that is just being put to sleep for another reason may wake again, or ends without a word about this one.
+  for (let agent = ctx.agents.get(taskId); agent; agent = ctx.agents.get(taskId)) await interruptAgent(agent, 'user')
+  if (!isHeldByPerson(ctx, taskId) && ctx.tree.find(taskId)?.status === 'in_progress')
+    await markStopped(ctx, taskId, 'user')
+  return !wasStopped
 }
 
 /** Puts agents to rest that only wait, are stopped or cannot go on. When one of them is at work, all are left alone. */
