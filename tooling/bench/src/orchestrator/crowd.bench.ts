@@ -26,13 +26,13 @@ const agents = Number(process.env.MATRIX_BENCH_AGENTS ?? 200)
 const clients = agents
 const settleMs = 5000
 const watchedMs = Number(process.env.MATRIX_BENCH_WATCHED_MS ?? 8000)
-/** Both sides in turns, so that both are warm and a machine that gets slower meets both. */
+/** Both sides in turns, so that a machine that gets slower meets both. */
 const rounds = 3
 
 /** How many of the clients hear everything, as a page and `matrix tree -w` do; the others follow one task each. */
 const audiences = [
   { name: 'an event, from the model to disk and screens', hearAll: clients / 2, limit: 2 },
-  { name: 'the same, where nearly everybody follows one task', hearAll: clients / 20, limit: 2.5 },
+  { name: 'the same, where nearly everybody follows one task', hearAll: clients / 20, limit: 2 },
 ]
 type Audience = (typeof audiences)[number]
 
@@ -49,6 +49,8 @@ export const benchmark: Benchmark = {
     try {
       const crowd = await parkAgents(daemon, home, agents)
       const heard: Round[] = []
+      // The machine code of a daemon that has run for a while is made in the first minute.
+      for (const audience of audiences) await perform(stage, crowd, audience)
       for (let round = 0; round < rounds; round += 1)
         for (const audience of audiences) heard.push(await perform(stage, crowd, audience))
       await startWork(stage, crowd)
