@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { MockProvider } from '@matrix/mock-provider'
 import type { Frame } from '@matrix/protocol/http'
 import { expect, test, vi } from 'vitest'
 import { openTestOrchestrator } from '../node-orchestrator.testing.ts'
@@ -20,23 +21,7 @@ test('tasks at the greatest depth are not told to split, closed ones are archive
     if (frame.kind === 'event' && frame.event.type === 'session_config')
       prompts.set(frame.taskId, String(frame.event.systemPrompt))
   })
-  mock.play({
-    match: 'Split this',
-    turns: [
-      { toolCalls: [{ name: 'mcp__mxd__create_task', input: { title: 'Leaf', description: 'Do nothing' } }] },
-      {
-        capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
-        toolCalls: [{ name: 'mcp__mxd__send_message', input: { taskId: '{{id}}', content: 'Go' } }],
-      },
-      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
-      { toolCalls: [{ name: 'mcp__mxd__close_task', input: { taskId: '{{id}}' } }] },
-      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Done.' } }] },
-    ],
-  })
-  mock.play({
-    match: '# Leaf',
-    turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Nothing.' } }] }],
-  })
+  splitOnce(mock, 'close_task')
   await send('Split this')
   const list = () => orchestrator.listTasks({ params: { projectId }, query: {}, body: undefined })
   await vi.waitFor(
@@ -152,23 +137,7 @@ test('the model of root agents is told by name where none is set', async () => {
 
 test('what a deleted task has cost is the same after a restart, which finds its archived conversation', async () => {
   const { orchestrator, mock, send, projectId, rootId, reopen, close } = await openTestOrchestrator()
-  mock.play({
-    match: 'Split this',
-    turns: [
-      { toolCalls: [{ name: 'mcp__mxd__create_task', input: { title: 'Leaf', description: 'Do nothing' } }] },
-      {
-        capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
-        toolCalls: [{ name: 'mcp__mxd__send_message', input: { taskId: '{{id}}', content: 'Go' } }],
-      },
-      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
-      { toolCalls: [{ name: 'mcp__mxd__delete_task', input: { taskId: '{{id}}' } }] },
-      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Done.' } }] },
-    ],
-  })
-  mock.play({
-    match: '# Leaf',
-    turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Nothing.' } }] }],
-  })
+  splitOnce(mock, 'delete_task')
   await send('Split this')
   const params = { projectId, taskId: rootId }
   const root = await vi.waitFor(async () => {
@@ -183,3 +152,24 @@ test('what a deleted task has cost is the same after a restart, which finds its 
   expect(treeCostUsd).toBeCloseTo(root.treeCostUsd, 9)
   await close()
 })
+
+/** A root that has one sub task made and worked on, and then does this to it. */
+function splitOnce(mock: MockProvider, ending: 'close_task' | 'delete_task'): void {
+  mock.play({
+    match: 'Split this',
+    turns: [
+      { toolCalls: [{ name: 'mcp__mxd__create_task', input: { title: 'Leaf', description: 'Do nothing' } }] },
+      {
+        capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
+        toolCalls: [{ name: 'mcp__mxd__send_message', input: { taskId: '{{id}}', content: 'Go' } }],
+      },
+      { toolCalls: [{ name: 'mcp__mxd__yield' }] },
+      { toolCalls: [{ name: `mcp__mxd__${ending}`, input: { taskId: '{{id}}' } }] },
+      { toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Done.' } }] },
+    ],
+  })
+  mock.play({
+    match: '# Leaf',
+    turns: [{ toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Nothing.' } }] }],
+  })
+}
