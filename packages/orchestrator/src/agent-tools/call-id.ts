@@ -21,10 +21,15 @@ export function messageIdForCall({ taskId, callTimes }: Agent, callId: string): 
   return messageIdOf({ taskId, callId, ts: callTimes.get(callId) ?? '' })
 }
 
-/** When a call that is made again was made first; what it did then is its own doing. */
-export function firstMadeAt(agent: Agent, callId: string): { since?: Date } {
+/** When a call that is made again was made first; what was done since is its own doing. A clock that was set back cannot tell. */
+export function firstMadeAt(
+  agent: Pick<Agent, 'repeated' | 'callTimes'>,
+  callId: string,
+  now: number,
+): { since?: Date } {
   const at = agent.repeated.has(callId) && agent.callTimes.get(callId)
-  return at ? { since: new Date(at) } : {}
+  if (!at) return {}
+  return { since: new Date(now < Date.parse(at) ? 0 : at) }
 }
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -13,7 +13,7 @@ export const commitTool = ownTool({
   sideEffect: 'write',
   input: z.object({ message: z.string().trim().min(1).max(10_000) }),
   async run(ctx, agent, { message }, callId) {
-    const made = firstMadeAt(agent, callId)
+    const made = firstMadeAt(agent, callId, ctx.world.clock.now())
     const { commit, files } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
     return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}` : 'There is nothing to commit.'
   },
@@ -61,7 +61,7 @@ export const reviewTools = [
       const result = await mergeTask(ctx, task.id, {
         how,
         ...(message !== undefined && { message }),
-        ...firstMadeAt(agent, callId),
+        ...firstMadeAt(agent, callId, ctx.world.clock.now()),
       })
       if (result.outcome === 'conflict')
         return `Not merged: conflicts in ${result.files.join(', ')}. Ask the task to run update_branch and resolve them.`
