@@ -24,6 +24,17 @@ test('a task that was done when news came is not started for them by a restart, 
   expect(await office.task()).toMatchObject({ status: 'passed', pendingMessages: 1, needs: ['review'] })
 })
 
+test('after a restart a person is told again why a task failed', async () => {
+  const office = await openOffice({ shop: () => fails })
+  await office.say('Go')
+  await office.settle()
+  await office.restart()
+
+  expect(await office.orchestrator().listAttention({ params: {}, query: {}, body: undefined })).toMatchObject([
+    { kind: 'failure', text: 'No.' },
+  ])
+})
+
 test('a task that failed and was told of something since is still put before a person after a restart', async () => {
   const office = await openOffice({ shop: () => fails, Part: () => finish })
   const taskId = await office.create('Part')

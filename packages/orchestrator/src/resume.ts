@@ -98,16 +98,23 @@ async function judge(ctx: ProjectContext, task: TaskNode): Promise<Verdict> {
   ctx.facts.load(task.id, { lastSeq: summary.lastSeq, lastAt: summary.lastAt })
   if (task.status === 'closed') return 'ended'
   // What ended, and heard nothing since, has nothing to go on with: its last line tells, and the rest need not be read.
-  if (task.status !== 'in_progress' && (await endsWithItsEnd(ctx, task.id))) {
-    await remind(ctx, task)
+  const end = task.status === 'in_progress' ? undefined : await readLastEnd(ctx, task.id)
+  if (end) {
+    await remind(ctx, task, end)
     return 'ended'
   }
   return judgeEvents(ctx, task, await ctx.log.readActive(task.id))
 }
 
-async function endsWithItsEnd(ctx: ProjectContext, taskId: string): Promise<boolean> {
+type End = EventOf<'orchestration_completed'>
+
+async function readLastEnd(ctx: ProjectContext, taskId: string): Promise<End | undefined> {
   const { events } = await readPage(ctx.store, taskId, { limit: 1 })
-  return events[0]?.event.type === 'orchestration_completed'
+  return events.map(({ event }) => event as DurableEvent).find(isEnd)
+}
+
+function isEnd(event: DurableEvent): event is End {
+  return event.type === 'orchestration_completed'
 }
 
 async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<Verdict> {
@@ -126,7 +133,7 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events) })
   if (pending.some(isHeard)) return 'continued'
   if (state === 'done' || task.status !== 'in_progress') {
-    await remind(ctx, task)
+    await remind(ctx, task, events.findLast(isEnd))
     return 'ended'
   }
   await reportRecentlyLost(ctx, task.id, events)
@@ -162,13 +169,11 @@ async function isBlocked(ctx: ProjectContext, task: TaskNode, last: DurableEvent
 /** The session says that the task has ended; the tree is brought to say the same. */
 async function repairEnd(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<void> {
   if (task.status !== 'in_progress') return
-  const end = events.findLast(
-    (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
-  )
+  const end = events.findLast(isEnd)
   if (end) await settleCompletion(ctx, task.id, { success: end.exitReason === 'done_passed', output: end.output })
 }
 
-async function remind(ctx: ProjectContext, task: TaskNode): Promise<void> {
+async function remind(ctx: ProjectContext, task: TaskNode, end: End | undefined): Promise<void> {
   if (task.status === 'failed')
     ctx.attention.add({
       id: `failure:${task.id}`,
@@ -176,7 +181,7 @@ async function remind(ctx: ProjectContext, task: TaskNode): Promise<void> {
       projectId: ctx.id,
       taskId: task.id,
       taskTitle: task.title,
-      text: 'The task failed.',
+      text: end?.output || 'The task failed.',
       since: task.updatedAt,
     })
   // Asking git takes its time, and nobody has to wait for it.

@@ -1,4 +1,5 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attention, ChangesView, ConfigEntry, ConfigView, Frame, ToolsView } from '@matrix/protocol/http'
@@ -46,6 +47,29 @@ test('a project is named by its name, its folder or the start of its id', async 
     code: 2,
     stderr: expect.stringContaining('There is no project “other”'),
   })
+})
+
+test('what was wrong with a project when the daemon looked is looked at again by init', async () => {
+  const folder = realpathSync(folderWith())
+  execFileSync('git', ['init', '--quiet', '-b', 'main', folder])
+  const problem = { code: 'PROJECT_UNUSABLE', message: 'There are no commits yet.', hint: 'Make a first commit.' }
+  const { env, asked } = await fakeDaemon({
+    listProjects: [projectView({ path: folder, problem })],
+    updateProject: projectView({ path: folder }),
+    getStatus: {
+      version: '0.0.0',
+      pid: process.pid,
+      startedAt: '2026-01-01T00:00:00.000Z',
+      dataDirectory: '/data',
+      sandbox: { isActive: true, reason: null },
+      agents: { live: 0, working: 0 },
+      provider: { kind: 'configured', model: 'm' },
+    },
+  })
+  const { code, stdout } = await matrix(['init', folder], { env })
+
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('no commits') })
+  expect(asked.map(({ operation }) => operation)).toContain('updateProject')
 })
 
 test('a project with a problem says what it is', async () => {
@@ -246,6 +270,10 @@ test('a question is answered by its task, in words or by the number of an option
     { answer: 'by its beginning' },
     { answer: 'both' },
   ])
+  expect(await matrix(['answer', 'parser', '3'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no answer 3: 2 are offered.'),
+  })
   expect(await matrix(['answer', 'nobody', 'x'], { env })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Nothing that waits belongs to “nobody”'),

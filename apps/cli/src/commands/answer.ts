@@ -53,7 +53,12 @@ async function askPerson(question: Attention): Promise<string> {
   return askText('Your answer (empty to leave it): ')
 }
 
-/** The number of an offered answer stands for it. */
-function optionOf({ options = [] }: Attention, text: string): string {
-  return /^\d+$/.test(text) ? (options[Number(text) - 1] ?? text) : text
+/** The number of an offered answer stands for it; where answers are offered, a number beyond them is a slip. */
+function optionOf({ options = [], taskId }: Attention, text: string): string {
+  if (options.length === 0 || !/^\d+$/.test(text) || options.includes(text)) return text
+  const chosen = options[Number(text) - 1]
+  if (chosen !== undefined) return chosen
+  throw new MatrixError('REQUEST_INVALID', `There is no answer ${text}: ${options.length} are offered.`, {
+    hint: `Give its number, or other words: matrix answer ${shortId(taskId)} "…".`,
+  })
 }

@@ -242,6 +242,10 @@ test('a run that cannot begin leaves nothing behind', { timeout: seconds }, asyn
 
   expect(await run('run', 'Go', '--folder', folderWith())).toMatchObject({ code: 2 })
   expect(await run('run', 'Go', '--model', '', '--yes-for', 'setup')).toMatchObject({ code: 2 })
+  expect(await run('run', '--data', join(temporary, 'slip'))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no run in'),
+  })
   expect(readdirSync(temporary)).toEqual([])
 })
 

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Client } from '@matrix/client'
 import { printableLine } from '@matrix/protocol'
 import type { ProjectView } from '@matrix/protocol/http'
 import { findCheckout } from '../checkout.ts'
@@ -21,13 +22,20 @@ export async function init(folder: string, { name, json }: InitOptions): Promise
   const setup = { ...(await writeSetupExample(checkout)), isActive }
   const memory = await writeOnce(join(checkout, '.mxd', 'memory.md'), memoryText)
   const registered = (await client.listProjects()).find(({ path }) => path === checkout)
-  const project = registered ?? (await client.registerProject({ body: { path: checkout, ...(name ? { name } : {}) } }))
+  const project = registered
+    ? await lookAgain(client, registered)
+    : await client.registerProject({ body: { path: checkout, ...(name ? { name } : {}) } })
 
   const { provider } = await client.getStatus()
 
   if (json) printJson({ project, isNew: !registered, setup, memory, provider })
   else print(explain(project, { isNew: !registered, setup, hasKey: provider.kind === 'configured' }))
   return exitCode.ok
+}
+
+/** What was wrong with a project may have been put right since the daemon looked. */
+async function lookAgain(client: Client, project: ProjectView): Promise<ProjectView> {
+  return project.problem ? client.updateProject({ projectId: project.id, body: {} }) : project
 }
 
 const memoryText = `# What agents should know about this repository

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -153,7 +154,11 @@ async function removeBranch(checkout: string, { branch }: TaskView): Promise<voi
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
   if (words.length === 1 && words[0] === '-') return (await readInput('-', 1_000_000)).toString('utf8')
   if (words.length > 0) return words.join(' ')
-  if (data !== undefined) return undefined
+  if (data !== undefined && existsSync(join(data, 'projects.json'))) return undefined
+  if (data !== undefined)
+    throw new MatrixError('REQUEST_INVALID', `There is no run in ${printableLine(data)} to go on with.`, {
+      hint: 'Look for a slip in its name, or say what is to be done.',
+    })
   throw new MatrixError('REQUEST_INVALID', 'There is no goal.', {
     hint: 'Say what is to be done, or give --data to go on with a run that was interrupted.',
   })

@@ -38,6 +38,16 @@ test("a snapshot is listed, shown and restored, and the user's checkout stays as
   expect(await scratch.fingerprint()).toBe(before)
 })
 
+test('a snapshot of work that was committed says where to look for it', async () => {
+  const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
+  const { commit } = await worktrees.commit({ taskId, message: 'feat: dates' })
+  await worktrees.remove({ taskId, deleteBranch: true, baseBranch: 'main' })
+  const taken = (await worktrees.snapshots()).find(({ name }) => name !== snapshot.name)
+  const show = await snapshots('show', taken?.name ?? '')
+
+  expect(show.stdout).toContain(`git log -p ${commit}`)
+})
+
 test('programs get each as one document', async () => {
   expect(JSON.parse((await snapshots('list', '--json')).stdout)).toEqual([snapshot])
   expect(JSON.parse((await snapshots('list', '--json', '--task', taskId.slice(0, 8))).stdout)).toEqual([snapshot])

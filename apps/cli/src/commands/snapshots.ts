@@ -25,7 +25,10 @@ export async function showSnapshot(name: string, options: SnapshotOptions): Prom
     return { snapshot, files: await worktrees.snapshotChanges(snapshot.name) }
   })
   if (options.json) printJson({ ...snapshot, files })
-  else print([...describe(snapshot), '', ...(files.length === 0 ? ['No changes.'] : files.map(formatFile))].join('\n'))
+  else
+    print(
+      [...describe(snapshot), '', ...(files.length === 0 ? [committed(snapshot)] : files.map(formatFile))].join('\n'),
+    )
   return exitCode.ok
 }
 
@@ -80,6 +83,11 @@ function describe({ name, takenAt, taskId, branch, head, commit, reason }: Snaps
     `on      ${head ?? '(nothing)'}`,
     `commit  ${commit}`,
   ]
+}
+
+/** A branch whose work was committed is kept by a snapshot that adds nothing to it. */
+function committed({ head }: Snapshot): string {
+  return head ? `Nothing beyond the commit that it is on. What was committed: git log -p ${head}` : 'No changes.'
 }
 
 const marks = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R', retyped: 'T' } as const

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MockProvider } from '@matrix/mock-provider'
 import type { Frame } from '@matrix/protocol/http'
@@ -125,6 +125,25 @@ test('a command that was left running says how it ended, with its exit code and 
   expect(ends).toMatchObject([{ command: bash.input.command, exitCode: 3, output: 'all green' }])
   // What Matrix itself provides has no address; what a manifest pins has.
   expect(called).toEqual([expect.stringMatching(/^matrix:\/\/tool\/mcp\/mxd\/bash@\d/), undefined, undefined])
+  await close()
+})
+
+test.each([
+  ['a denial that cannot be read', '{ "deny": "bash" }'],
+  ['a file that cannot be read', '{ "deny": ["bash"] "sandbox": "required" }'],
+])('no agent starts while %s might forbid what it does', async (_, text) => {
+  const { orchestrator, mock, dataDirectory, send, projectId, rootId, close } = await openTestOrchestrator()
+  await writeFile(join(dataDirectory, 'config.json'), text)
+  await send('Hello')
+  const params = { projectId, taskId: rootId }
+  const task = await vi.waitFor(async () => {
+    const found = await orchestrator.getTask({ params, query: {}, body: undefined })
+    expect(found.activity).toBe('blocked')
+    return found
+  }, patience)
+
+  expect(task.problem).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('config.json:1') })
+  expect(mock.requests).toEqual([])
   await close()
 })
 

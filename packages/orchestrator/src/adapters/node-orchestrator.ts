@@ -5,7 +5,7 @@ import { openEventStore } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
 import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
-import { type Config, openConfig, type Settings } from '../config/config.ts'
+import { type Config, checkRestrictions, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
@@ -140,8 +140,13 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             await catalog.relock(name, lock, { project, defaultAgent: agent })
           },
           async defaults() {
-            const { agent, childAgent, deny } = await current()
-            return { root: agent, child: childAgent ?? agent, deny }
+            const { agent, childAgent } = await current()
+            return { root: agent, child: childAgent ?? agent }
+          },
+          async deny() {
+            const { settings, problems } = await config.resolve(project)
+            checkRestrictions(problems)
+            return settings.deny
           },
           always: openApprovalFile(join(dataDirectory, 'approvals', 'calls.json')),
           servers,

@@ -57,7 +57,9 @@ export type SandboxedToolsOptions = {
   /** Keeps a lock that a person has agreed to in place of the one that this manifest has. */
   relock(name: string, lock: Lock): Promise<void>
   /** The manifests of agents for which nothing is said. */
-  defaults(): Promise<{ root: string; child: string; deny: readonly string[] }>
+  defaults(): Promise<{ root: string; child: string }>
+  /** What the user denies to every agent. */
+  deny(): Promise<readonly string[]>
   always: ApprovalMemory
   /** The servers of the settings, as far as somebody has agreed to them. */
   servers?: ServerApprovals | undefined
@@ -152,7 +154,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     },
     async open(request) {
       const [own, ...above] = await grantsOf(request.agents)
-      const { deny } = await options.defaults()
+      const deny = await options.deny()
       const tools = bootTools({
         pool: options.pool,
         manifest: own.manifest,

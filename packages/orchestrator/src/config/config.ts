@@ -323,6 +323,15 @@ function identity({ key, message }: ConfigProblem): string {
   return JSON.stringify([key, message])
 }
 
+/** A restriction that cannot be read must not count as none. What a repository wishes for itself is left out as ever. */
+export function checkRestrictions(problems: readonly ConfigProblem[]): void {
+  const restrictions = ['deny', 'sandbox']
+  const found = problems.find(
+    ({ layer, key }) => layer !== 'repo' && (key === null || restrictions.includes(key.split('.')[0] ?? '')),
+  )
+  if (found) throw invalid(found, found.file)
+}
+
 function invalid(problem: ConfigProblem | undefined, file: string): MatrixError {
   const place = problem?.line ? `${file}:${problem.line}` : file
   const message = `${place}: ${problem?.message ?? 'The file cannot be used.'}`
