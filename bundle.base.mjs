@@ -13,7 +13,7 @@ export const nodeProgram = {
   // jsonc-parser's CommonJS form cannot be bundled; its ES module form can.
   mainFields: ['module', 'main'],
   // Native programs, which have to be among the dependencies of whatever is bundled.
-  external: ['@vscode/ripgrep', 'better-sqlite3'],
+  external: ['@vscode/ripgrep', 'better-sqlite3', 'better-sqlite3-node20'],
   minify: true,
   chunkNames: 'chunks/[name]-[hash]',
   // Bundled CommonJS dependencies still ask for `require`.

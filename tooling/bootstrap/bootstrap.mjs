@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runChild } from './child.mjs'
 import { explainFailure, tailOf } from './failure.mjs'
@@ -28,11 +28,7 @@ const commands = { start, demo, test, packaging }
 export async function bootstrap([name = '', ...args]) {
   const command = Object.entries(commands).find(([known]) => known === name)?.[1]
   if (!command) return end(2, `There is no "${name}" here: use npm start, npm run demo or npm test.`)
-  if (command !== start && command !== demo && args.length > 0)
-    return end(
-      2,
-      `npm ${name} takes no arguments: run one package's tests with \`npx pnpm --filter @matrix/manifest test\`.`,
-    )
+  if (command === packaging && args.length > 0) return end(2, 'npm run packaging takes no arguments.')
 
   process.exitCode = await command(args)
 }
@@ -68,15 +64,27 @@ async function demo(args) {
   return code
 }
 
-async function test() {
-  const tested = workspaceFolders(root).filter((folder) => readPackage(root, folder).scripts?.test)
+/**
+ * Tests every package, or those that are named: `npm test -- cli daemon`.
+ * @param {string[]} names
+ */
+async function test(names) {
+  const testable = workspaceFolders(root).filter((folder) => readPackage(root, folder).scripts?.test)
+  const unknown = names.find((name) => !testable.some((folder) => basename(folder) === name))
+  if (unknown !== undefined)
+    return usage(
+      `There is no package "${unknown}" to test: use ${testable.map((folder) => basename(folder)).join(', ')}.`,
+    )
+
+  const tested = testable.filter((folder) => names.length === 0 || names.includes(basename(folder)))
   const reports = tested.map((folder) => ({ folder, file: join(root, folder, 'test-results.json') }))
   for (const { file } of reports) rmSync(file, { force: true })
   if (!(await prepare())) return summarize([], 1)
 
   say('Building and testing.')
   // One broken package must not hide what the others have to say.
-  const args = [turbo, 'run', 'build', 'test', '--continue=always', '--output-logs=new-only']
+  const filters = names.length === 0 ? [] : tested.map((folder) => `--filter=./${folder}`)
+  const args = [turbo, 'run', 'build', 'test', '--continue=always', '--output-logs=new-only', ...filters]
   const { code } = await runChild(process.execPath, args, { cwd: root, env })
   return summarize(reports, code)
 }
@@ -132,6 +140,12 @@ function summarize(reports, code) {
   if (code !== 0 && total.failed === 0) total.failed = 1
   say(formatCounts(total))
   return total.failed > 0 ? 1 : 0
+}
+
+/** @param {string} why */
+function usage(why) {
+  console.error(why)
+  return 2
 }
 
 /** @param {string} why */

@@ -1,5 +1,15 @@
 import { type Command, Option } from 'commander'
-import { collect, type Done, defaultCommand, json, note, project, taskArgument, yes } from './command-options.ts'
+import {
+  addBudgetFlags,
+  collect,
+  type Done,
+  defaultCommand,
+  json,
+  note,
+  project,
+  taskArgument,
+  yes,
+} from './command-options.ts'
 import { addSnapshots } from './commands/snapshots-command.ts'
 
 /** Commands for the work with agents and the review of it. Each is loaded when it is called. */
@@ -16,10 +26,28 @@ export function addAgentCommands(program: Command, done: Done): void {
 function addTalking(program: Command, done: Done): void {
   program
     .command('init')
-    .summary('make this repository a project, and say what to do next')
+    .summary('make this repository ready for agents: model, daemon, project, setup')
+    .description(
+      'Finds a model or asks for one, starts the daemon if none runs, adds the repository, shows what a new worktree needs and asks one question about it. Nothing is written into the repository. Run it again to see or change what was decided.',
+    )
     .argument('[folder]', 'a folder of the repository', '.')
     .option('--name <name>', 'what to call it; the name of the folder when left out')
+    .option('-y, --yes', 'ask nothing: take what is proposed')
+    .option('--setup <what>', 'auto (what is proposed), none, or a file with the script')
+    .option('--hosts <hosts>', 'the hosts that it can reach, separated by commas, instead of what is proposed')
+    .option('--no-hosts', 'allow no hosts')
+    .option('--key-env <name>', 'keep the key that this environment variable holds')
+    .option('--url <url>', 'a model server that speaks OpenAI’s API; it needs no key')
+    .option('--model <model>', 'the model to use, with --key-env or --url')
+    .option('--no-daemon', 'do not start the daemon')
+    .option('--port <port>', 'of the daemon, if it is started')
     .option(...json)
+    .addHelpText(
+      'after',
+      note(
+        'Exits with 1 when agents cannot start yet (no model, no git identity), and with 2 when the setup is not decided because there is no terminal to ask on.',
+      ),
+    )
     .action(async (folder, options) => done(await (await import('./commands/init.ts')).init(folder, options)))
 
   program
@@ -31,9 +59,10 @@ function addTalking(program: Command, done: Done): void {
     .option('-f, --follow', 'then watch the task')
     .option(...project)
     .option(...json)
+    .addHelpText('after', note('Exits with 1 when the message is kept but its agent cannot start; the reason is said.'))
     .action(async (task, text, options) => done(await (await import('./commands/send.ts')).send(task, text, options)))
 
-  program
+  const runs = program
     .command('run')
     .summary('one goal without a daemon, for scripts and CI: ends when the agent is done')
     .description(
@@ -46,14 +75,16 @@ function addTalking(program: Command, done: Done): void {
     .option('--folder <folder>', 'the repository; the one of this folder when left out')
     .option('--data <folder>', 'keep everything there; also goes on with a run that was interrupted')
     .option('--keep', 'do not remove the data directory')
-    .option('--budget <usd>', 'the most that everything together may cost')
+  addBudgetFlags(runs, 'everything together')
     .option('--model <model>', 'instead of what the settings say')
     .option('--timeout <time>', '90s, 15m, 2h')
     .option(
       '--yes-for <pattern>',
-      'agree to a class (shell, network …), to the setup script (setup), or to calls whose URI matches (* is anything); may be repeated',
+      'agree to a class (shell, network …), to the proposed setup (setup), or to calls whose URI matches (* is anything); may be repeated',
       collect,
     )
+    .option('--setup <what>', 'what a new worktree needs: auto (what is proposed), none, or a file with the script')
+    .option('--allow-host <host>', 'let commands reach this host; may be repeated', collect)
     .option('--merge', 'merge the work into the base branch when it passed')
     .option('--unsandboxed', 'run tools even where they cannot be boxed')
     .option('-v, --verbose', 'show in full what tools were asked and answered')
@@ -61,7 +92,7 @@ function addTalking(program: Command, done: Done): void {
     .addHelpText(
       'after',
       note(
-        'Exits with 0 when the agent passed, 1 when it failed or is stuck, 5 when the budget is used up, 124 when the time is over, 130 when interrupted.',
+        'Exits with 0 when the agent passed, 1 when it failed or is blocked, 5 when a budget is used up, 124 when the time is over, 130 when interrupted. Every way out prints a result.',
       ),
     )
     .action(async (goal, options) => done(await (await import('./commands/run.ts')).run(goal, options)))
@@ -192,9 +223,8 @@ function addTask(program: Command, done: Done): void {
       .option(...project)
       .option(...json)
   const described = (command: Command) =>
-    command
+    addBudgetFlags(command, 'it and all below it')
       .option('-d, --description <text>', 'what is to be done; - reads it from standard input')
-      .option('--budget <usd>', 'the most that it and all below it may cost')
       .option('--persistent <how>', 'what happens to the conversation on close: no, reset or continue')
       .option('--color <color>', 'how it is marked')
 
@@ -284,6 +314,19 @@ function addReview(program: Command, done: Done): void {
     .option(...json)
     .addHelpText('after', note('Exits with 1 when there are conflicts; nothing is merged then.'))
     .action(async (task, options) => done(await (await import('./commands/merge.ts')).merge(task, options)))
+
+  program
+    .command('forward')
+    .summary("reach a port of a task's sandbox from this machine")
+    .argument('[task]', taskArgument)
+    .argument('[port]', 'the port that a server of the agent listens on')
+    .option('--to <port>', 'the port of this machine; the same, or a free one, when left out')
+    .option('--close', 'end it again')
+    .option(...project)
+    .option(...json)
+    .action(async (task, port, options) =>
+      done(await (await import('./commands/forward.ts')).forward(task, port, options)),
+    )
 
   const worktrees = program.command('worktrees').summary('where tasks work, how large that is, and what nobody needs')
   const load = () => import('./commands/worktrees.ts')

@@ -1,13 +1,18 @@
 /** How each command is used, by its name: what its help ends with. */
 export const commandExamples: Record<string, readonly string[]> = {
-  init: ['matrix init', 'matrix init ~/code/shop --name shop'],
+  init: [
+    'matrix init',
+    'matrix init ~/code/shop --name shop',
+    'matrix init --yes --key-env ANTHROPIC_API_KEY',
+    'matrix init --setup setup.sh --url http://localhost:8000/v1 --model qwen3',
+  ],
   send: [
     'matrix send root "Make the tests pass on Windows"',
     'git diff | matrix send root -',
     'matrix send parser "Look at this" --image screenshot.png --follow',
   ],
   run: [
-    'matrix run "Update the dependencies" --budget 2 --timeout 30m --merge',
+    'matrix run "Update the dependencies" --budget-tokens 500k --timeout 30m',
     'matrix run - --json < goal.md | tail -n 1',
     'matrix run --data /tmp/matrix-run-abc123',
   ],
@@ -54,6 +59,11 @@ export const commandExamples: Record<string, readonly string[]> = {
   'task repair': ['matrix task repair parser'],
   diff: ['matrix diff root', 'matrix diff parser --stat', 'matrix diff agents/old.json agents/new.json'],
   merge: ['matrix merge root --update-checkout', 'matrix merge parser --squash -m "feat: parse TOML"'],
+  forward: ['matrix forward parser 3000', 'matrix forward parser 3000 --to 8080', 'matrix forward'],
+  hosts: ['matrix hosts', 'matrix hosts add registry.example.com'],
+  'hosts list': ['matrix hosts list --json'],
+  'hosts add': ['matrix hosts add registry.example.com', "matrix hosts add --global '*.example.com'"],
+  'hosts remove': ['matrix hosts remove registry.example.com'],
   worktrees: ['matrix worktrees', 'matrix worktrees remove parser'],
   'worktrees list': ['matrix worktrees list --json'],
   'worktrees remove': ['matrix worktrees remove parser'],
@@ -65,13 +75,14 @@ export const commandExamples: Record<string, readonly string[]> = {
   'projects list': ['matrix projects list --json'],
   'projects add': ['matrix projects add ~/code/shop', 'matrix projects add . --name shop'],
   'projects remove': ['matrix projects remove shop'],
+  'projects clean': ['matrix projects clean shop', 'matrix projects clean shop --all --yes'],
   'projects rename': ['matrix projects rename shop store'],
   'projects move': ['matrix projects move shop ~/code/new-shop'],
   config: ['matrix config list --show-origin', 'matrix config set treeBudgetUsd 20'],
   'config list': ['matrix config list --show-origin', 'matrix config list --json'],
   'config get': ['matrix config get model'],
   'config set': [
-    'matrix config set model claude-sonnet-4-6',
+    'matrix config set model claude-opus-5-5',
     'matrix config set treeBudgetUsd 20 --layer global',
     'matrix config set authGroups.default.anthropicApiKey < key.txt',
   ],

@@ -32,3 +32,11 @@ export function defaultCommand(group: Command, name: string): Command {
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value]
 }
+
+/** A flag for each kind of budget. */
+export function addBudgetFlags(command: Command, whose: string): Command {
+  return command
+    .option('--budget <usd>', `the most that ${whose} may cost`)
+    .option('--budget-tokens <count>', `the most tokens that ${whose} may use, such as 500k`)
+    .option('--budget-time <time>', `how long ${whose} may be at work, such as 30m`)
+}

@@ -31,6 +31,9 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   DOCUMENT_INVALID: exitCode.findings,
   BUDGET_EXCEEDED: exitCode.budget,
   PLAYBOOK_INVALID: exitCode.findings,
+  PROVIDER_MISSING: exitCode.findings,
+  STORAGE_FULL: exitCode.findings,
+  STORAGE_FAILED: exitCode.findings,
 }
 
 export function exitCodeOf(error: MatrixError): ExitCode {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MatrixError } from '@matrix/protocol'
+import { MatrixError, nothingSpent } from '@matrix/protocol'
 import {
   type DaemonFile,
   daemonFileName,
@@ -165,6 +165,7 @@ export function taskView(id: string, fields: Partial<TaskView> = {}): TaskView {
     doing: null,
     problem: null,
     treeCostUsd: 0,
+    treeSpent: { ...nothingSpent, usd: fields.treeCostUsd ?? 0 },
     contextTokens: null,
     contextWindow: null,
     model: null,

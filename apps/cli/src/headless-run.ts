@@ -26,6 +26,8 @@ const nudge =
   'Nobody is there who could answer, and nothing else will wake you. Go on with the work; when it is finished, or cannot be, call done.'
 /** Between two steps an agent may look idle for a moment. */
 const QUIET_MS = 1500
+/** A blocked agent stays so, unless it is being resumed just now. */
+const BLOCKED_MS = 300
 
 /** Gives one goal to the root agent and stands in for the person: answers, agrees and refuses, until the agent is done. */
 export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun): Promise<Outcome> {
@@ -33,7 +35,6 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
   const params = { projectId: project.id, taskId: rootId }
   const tasks = new Map<string, TaskView>()
   let output = ''
-  let isOverBudget = false
   let nudges = 0
   let quiet: NodeJS.Timeout | undefined
 
@@ -47,7 +48,6 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
       run.onFrame(frame)
       if (frame.kind === 'attention') handle(frame.attention)
       if (frame.kind === 'event' && frame.taskId === rootId) output = outputOf(frame) ?? output
-      if (frame.kind === 'event' && frame.event.type === 'budget_exceeded') isOverBudget = true
       if (frame.kind === 'task_removed') tasks.delete(frame.taskId)
       if (frame.kind === 'task') {
         tasks.set(frame.task.id, frame.task)
@@ -69,18 +69,21 @@ export async function runHeadless(orchestrator: Orchestrator, run: HeadlessRun):
       if (root.activity === 'off' && root.status === 'failed') return end({ result: 'failed', problem: root.problem })
       clearTimeout(quiet)
       if (!isAtRest([...tasks.values()])) return
-      quiet = setTimeout(() => wake(root), QUIET_MS)
+      quiet = setTimeout(() => wake(root), root.problem ? BLOCKED_MS : QUIET_MS)
     }
 
     const wake = (root: TaskView) => {
-      const problem = root.problem ?? [...tasks.values()].find((task) => task.problem)?.problem ?? null
-      if (isOverBudget) return end({ result: 'budget', problem })
-      if (root.problem || nudges >= 2) return end({ result: 'stuck', problem })
+      const problems = [root, ...tasks.values()].flatMap(({ problem }) => problem ?? [])
+      const spent = problems.find(({ code }) => code === 'BUDGET_EXCEEDED')
+      if (spent) return end({ result: 'budget', problem: spent })
+      if (root.problem || nudges >= 2) return end({ result: 'stuck', problem: problems[0] ?? null })
       nudges += 1
       orchestrator.sendMessage({ params, query: {}, body: { text: nudge } }).catch(reject)
     }
 
-    signal.addEventListener('abort', () => end({ result: 'aborted', problem: null }), { once: true })
+    const abort = () => end({ result: 'aborted', problem: null })
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
     begin(orchestrator, params, goal)
       .then((all) => {
         for (const task of all) if (!tasks.has(task.id)) tasks.set(task.id, task)
@@ -99,6 +102,8 @@ async function begin(
   goal: string | undefined,
 ): Promise<TaskView[]> {
   if (goal !== undefined) await orchestrator.sendMessage({ params, query: {}, body: { text: goal } })
+  // What a problem stopped tries again: the provider may answer by now, or the budget was raised.
+  else await orchestrator.resumeAgent({ params, query: {}, body: undefined })
   return orchestrator.listTasks({ params: { projectId: params.projectId }, query: {}, body: undefined })
 }
 
@@ -126,6 +131,11 @@ function respond(
   if (one.kind !== 'approval' || !one.approval) return undefined
   const body = isAgreed(one.approval)
     ? { decision: 'allow' as const, scope: 'once' as const, inputDigest: one.approval.inputDigest }
-    : { decision: 'deny' as const, reason: 'Nobody is there who could agree.' }
+    : { decision: 'deny' as const, reason: denialOf(one.approval) }
   return orchestrator.answerApproval({ params: { projectId, approvalId: one.id }, query: {}, body })
+}
+
+function denialOf({ host }: NonNullable<Attention['approval']>): string {
+  if (host === undefined) return 'Nobody is there who could agree.'
+  return `This run has no user to ask. Start it with --allow-host ${host} to allow it.`
 }

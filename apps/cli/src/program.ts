@@ -4,15 +4,12 @@ import { addAgentCommands } from './agent-commands.ts'
 import { commandExamples } from './command-examples.ts'
 import { type Done, json, note, project, taskArgument } from './command-options.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
+import { watchReader } from './reader.ts'
 import { addSetupCommands } from './setup-commands.ts'
 
 /** Runs one command line to its exit code; nothing here throws, and nothing but the outcome decides the code. */
 export async function runCommand(args: string[]): Promise<ExitCode> {
-  // A reader that has seen enough, as in `matrix verify … | head`, is no fault.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? exitCode.ok : exitCode.usage),
-  )
-
+  watchReader()
   let outcome: ExitCode = exitCode.ok
   const program = buildProgram((code) => {
     outcome = code
@@ -40,7 +37,7 @@ async function explainUsage({ message }: CommanderError, json: boolean): Promise
 
 const overview = `
 Examples:
-  $ matrix daemon start && matrix init
+  $ matrix init
   $ matrix send root "Make the tests pass on Windows" && matrix tree --watch
   $ matrix diff root && matrix merge root --update-checkout
   $ matrix verify agents/default.json

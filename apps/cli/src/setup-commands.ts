@@ -33,6 +33,14 @@ function addProjects(program: Command, done: Done): void {
     .option(...json)
     .action(async (name, options) => done(await (await load()).removeProject(name, options)))
   projects
+    .command('clean')
+    .summary('empty the caches that its sandboxes have filled')
+    .argument('<project>', 'name, id or folder')
+    .option('--all', 'everything in the home of its sandboxes, not only caches')
+    .option(...yes)
+    .option(...json)
+    .action(async (name, options) => done(await (await import('./commands/clean.ts')).clean(name, options)))
+  projects
     .command('rename')
     .summary('call it something else')
     .argument('<project>', 'name, id or folder')
@@ -49,6 +57,31 @@ function addProjects(program: Command, done: Done): void {
 }
 
 function addConfig(program: Command, done: Done): void {
+  const hosts = program.command('hosts').summary('which hosts commands in the sandbox reach')
+  const loadHosts = () => import('./commands/hosts.ts')
+  const everywhere = ['--global', 'for all projects, not only this one'] as const
+  defaultCommand(hosts, 'list')
+    .summary('the hosts, and for which projects')
+    .option(...everywhere)
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await loadHosts()).listHosts(options)))
+  for (const [name, summary] of [
+    ['add', 'add hosts, which counts at once'],
+    ['remove', 'remove hosts'],
+  ] as const)
+    hosts
+      .command(name)
+      .summary(summary)
+      .argument('<hosts...>', 'such as registry.example.com, *.example.com or db.example.com:5432')
+      .option(...everywhere)
+      .option(...project)
+      .option(...json)
+      .action(async (names, options) => {
+        const { addHosts, removeHosts } = await loadHosts()
+        return done(await (name === 'add' ? addHosts : removeHosts)(names, options))
+      })
+
   const config = program.command('config').summary('read and change settings')
   const load = () => import('./commands/config.ts')
   const layer = ['--layer <layer>', 'global, repo or local; by default the one that fits the setting'] as const
@@ -99,6 +132,8 @@ function addAuth(program: Command, done: Done): void {
     .argument('<provider>', 'anthropic or openai')
     .option('--group <name>', 'what to call it; the provider’s name when left out')
     .option('--url <url>', 'of a gateway or a model of your own')
+    .option('--no-key', 'the server at --url wants none')
+    .option('--model <name>', 'the model of root agents from now on')
     .option(...json)
     .action(async (provider, options) => done(await (await loadAuth()).setKey(provider, options)))
   auth

@@ -43,6 +43,12 @@ export function openTranscript({ verbose, isMany, titleOf }: TranscriptOptions):
     streamed = ''
   }
 
+  const printOutput = (text: string) => {
+    endStream()
+    for (const line of text.trimEnd().split('\n'))
+      print(colors.dim(`  │ ${fitWidth(printableLine(line), width() - 4)}`))
+  }
+
   return {
     event(taskId, event) {
       const known = event as Event
@@ -60,6 +66,7 @@ export function openTranscript({ verbose, isMany, titleOf }: TranscriptOptions):
       )
     },
     live(_taskId, event) {
+      if (event.type === 'tool_output' && (isStreaming || verbose)) printOutput(event.text)
       if (event.type !== 'text_delta' || !isStreaming) return
       if (streamed === '') process.stdout.write(`${colors.magenta(colors.bold('Agent'))}\n  `)
       streamed += event.text

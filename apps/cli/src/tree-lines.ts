@@ -1,5 +1,5 @@
-import { printableLine } from '@matrix/protocol'
-import { formatDuration, formatUsd } from '@matrix/protocol/display'
+import { budgetKinds, everyBudgetKind, printableLine } from '@matrix/protocol'
+import { formatAmount, formatCost, formatDuration } from '@matrix/protocol/display'
 import type { ProjectView, TaskView } from '@matrix/protocol/http'
 import type { colorsFor } from './terminal.ts'
 import { fitWidth, padWidth, textWidth } from './text-width.ts'
@@ -42,7 +42,7 @@ function headOf(project: ProjectView, tasks: readonly TaskView[], { colors, widt
   const waitsForYou = tasks.filter(({ needs }) => needs.length > 0).length
   const facts = [
     project.baseBranch ?? '',
-    formatUsd(costOf(project, tasks)),
+    formatCost(costOf(project, tasks)),
     some(count('working') + count('starting'), 'working'),
     some(count('waiting'), 'waiting'),
     some(count('stopped'), 'stopped'),
@@ -54,9 +54,12 @@ function headOf(project: ProjectView, tasks: readonly TaskView[], { colors, widt
 }
 
 /** The tasks are told of every change; the project's own sum may be a little behind. */
-function costOf(project: ProjectView, tasks: readonly TaskView[]): number {
-  const roots = tasks.filter(({ parentId }) => parentId === null)
-  return Math.max(project.costUsd, ...roots.map(({ treeCostUsd }) => treeCostUsd))
+function costOf(project: ProjectView, tasks: readonly TaskView[]): { usd: number; unpricedTurns: number } {
+  const roots = tasks.filter(({ parentId }) => parentId === null).map(({ treeSpent }) => treeSpent)
+  return {
+    usd: Math.max(project.costUsd, ...roots.map(({ usd }) => usd)),
+    unpricedTurns: Math.max(0, ...roots.map(({ unpricedTurns }) => unpricedTurns)),
+  }
 }
 
 function some(count: number, word: string): string {
@@ -83,17 +86,26 @@ function branchesOf(tasks: readonly TaskView[]): Branch[] {
 type Row = { stem: string; task: TaskView; id: string; state: string; cost: string; age: string; doing: string }
 
 function rowOf(task: TaskView, stem: string, ids: Map<string, string>, { now }: TreeOptions): Row {
-  const cost = task.treeCostUsd
-  const budget = task.budgetUsd === undefined ? '' : `/${formatUsd(task.budgetUsd)}`
   return {
     stem,
     task,
     id: ids.get(task.id) ?? task.id,
     state: task.folder ? '' : stateOf(task),
-    cost: cost === 0 && budget === '' ? '' : `${formatUsd(cost)}${budget}`,
+    cost: spendingOf(task),
     age: task.folder ? '' : formatDuration(now - Date.parse(task.lastAt ?? task.updatedAt)),
     doing: printableLine(task.problem?.message ?? task.doing ?? ''),
   }
+}
+
+/** What a task and everything below it has spent, and of how much where there is a budget. */
+function spendingOf(task: TaskView): string {
+  const amounts = everyBudgetKind.flatMap((kind) => {
+    const limit = task[budgetKinds[kind].budget]
+    const spent = kind === 'usd' ? formatCost(task.treeSpent) : formatAmount(kind, task.treeSpent[kind])
+    if (limit !== undefined) return [`${spent}/${formatAmount(kind, limit)}`]
+    return kind === 'usd' && spent !== '$0' ? [spent] : []
+  })
+  return amounts.join(', ')
 }
 
 /** One word for how a task is; what a person has to do comes first. */

@@ -10,6 +10,7 @@ import {
   type PackageStore,
   type PoolEvent,
   type ServerPool,
+  useUpstream,
 } from '@matrix/tool-manager'
 import { dataFolder } from './data-folder.ts'
 import { colorsFor, printError } from './terminal.ts'
@@ -34,6 +35,7 @@ export type WorkbenchOptions = {
 
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
   const { bootstrap, unsandboxed, lockFiles, onEvent } = options
+  useUpstream()
   const sandbox = await openSandbox({ mode: 'auto', unboxedAgreed: unsandboxed })
   const { yellow } = colorsFor(process.stderr)
   if (!sandbox.isBoxing && unsandboxed) printError(yellow('Servers run without a sandbox, with all that you may do.'))

@@ -43,7 +43,9 @@ test('an agent is spoken to, watched, lost with its daemon, and goes on before t
   })
   await startDaemon()
   const client = await connectLocal(data)
-  const { id: projectId, rootTaskId } = await client.registerProject({ body: { path: join(home, 'shop') } })
+  const { id: projectId, rootTaskId } = await client.registerProject({
+    body: { path: join(home, 'shop'), setup: { choice: 'none' } },
+  })
   const taskId = rootTaskId ?? ''
   const frames: Frame[] = []
   const read = async () => {
@@ -107,7 +109,6 @@ function makeRepository(): void {
   mkdirSync(join(repository, '.mxd/hooks'), { recursive: true })
   writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
   writeFileSync(join(repository, 'readme.md'), 'hello\n')
-  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
   git('init', '--quiet', '-b', 'trunk')
   git('add', '--all')
   git('commit', '--quiet', '-m', 'first')

@@ -14,8 +14,8 @@ export type ScriptedOrchestrator = Orchestrator & {
   say(text: string, task?: string): void
   /** Appends without telling yet; the answer tells. */
   append(text: string, task?: string): () => void
-  /** Makes whoever reads a log wait; the answer lets them go on. */
-  holdReads(): () => void
+  /** Makes every reader of a log wait from now on; `begun` says that one does. */
+  holdReads(): { begun: Promise<void>; release(): void }
   /** Starts the session anew, on another day. */
   reset(task?: string): void
   emit(frame: Frame): void
@@ -31,6 +31,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   let isClosed = false
   let day = 1
   let held = Promise.resolve()
+  let startRead = () => {}
 
   const emit = (frame: Frame) => {
     for (const listener of listeners) listener(frame)
@@ -53,6 +54,7 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
   return {
     ...(Object.fromEntries(operations) as Orchestrator),
     async readEvents({ params, query: { after = 0, limit } }) {
+      startRead()
       await held
       const events = sessions.get(params.taskId)
       if (!events) throw new MatrixError('TASK_UNKNOWN', `No task ${params.taskId}`)
@@ -82,9 +84,10 @@ export function scriptOrchestrator(): ScriptedOrchestrator {
     say: (text, task) => append(text, task)(),
     append,
     holdReads() {
-      const { promise, resolve } = openPromise()
-      held = promise
-      return resolve
+      const [begin, hold] = [openPromise(), openPromise()]
+      held = hold.promise
+      startRead = begin.resolve
+      return { begun: begin.promise, release: hold.resolve }
     },
     reset(task = taskId) {
       sessions.set(task, [])

@@ -15,7 +15,9 @@ describeInBrowser('a server that is not what was agreed to', () => {
     const playbook = { title: 'Notes', opening: 'Read the note.', stateless: true, conversations: [noteReader] }
     visit = await openVisit(openWorld({ playbook, servers: [notes] }))
     world = visit.place
-    const { id, rootTaskId } = await world.client.registerProject({ body: { path: world.repository } })
+    const { id, rootTaskId } = await world.client.registerProject({
+      body: { path: world.repository, setup: { choice: 'none' } },
+    })
     place = { projectId: id, taskId: rootTaskId ?? '' }
     const { tab } = visit
     page = tab.page
@@ -65,7 +67,6 @@ describeInBrowser('a server that is not what was agreed to', () => {
     await world.client.sendMessage({ ...place, body: { text: 'Read the note.' } })
     await vi.waitFor(
       async () => {
-        await allowSetup()
         expect((await results()).length).toBe(before + 1)
         expect((await world.client.getTask(place)).activity).not.toMatch(/working|starting/)
       },
@@ -81,13 +82,5 @@ describeInBrowser('a server that is not what was agreed to', () => {
       const [part] = event.content as { text?: string }[]
       return [part?.text ?? '']
     })
-  }
-
-  async function allowSetup(): Promise<void> {
-    for (const { id, projectId, approval } of await world.client.listAttention())
-      if (approval?.uri.endsWith('setup_worktree.sh')) {
-        const body = { decision: 'allow', scope: 'always', inputDigest: approval.inputDigest } as const
-        await world.client.answerApproval({ projectId, approvalId: id, body })
-      }
   }
 })

@@ -48,14 +48,14 @@ describeInBrowser('a person and their agents', () => {
     await page.keyboard.press('Escape')
   })
 
-  test('a goal goes to the root agent, whose set-up script is approved first', async () => {
+  test('a goal goes to the root agent, once its setup is decided', async () => {
     await page.getByRole('treeitem', { name: 'shop' }).getByRole('link').click()
     await page.getByLabel('Message', { exact: true }).fill(goal)
     await page.keyboard.press('Enter')
     await page.getByRole('navigation', { name: 'Main' }).getByText('1 waiting').waitFor({ state: 'attached' })
     await press('g', 'i')
     const approval = card('Approval', 'shop')
-    await approval.getByText('#!/bin/sh').waitFor()
+    await approval.getByText('nothing is needed').first().waitFor()
     await approval.getByRole('button', { name: 'Always' }).click()
 
     await approval.waitFor({ state: 'detached' })
@@ -167,7 +167,7 @@ describeInBrowser('a person and their agents', () => {
     await press('g', 'i')
     await choose('Budget', 'Leaflet')
     await page.getByLabel('New budget in dollars').fill('2')
-    await page.getByRole('button', { name: 'Raise and go on' }).click()
+    await page.getByRole('button', { name: 'Raise and resume' }).click()
 
     await untilStatus('Leaflet', 'passed')
   })

@@ -21,10 +21,9 @@ export async function openStage(): Promise<Stage> {
 
 async function setStage(world: World): Promise<Stage> {
   const { client } = world
-  const project = await client.registerProject({ body: { path: world.repository } })
+  const project = await client.registerProject({ body: { path: world.repository, setup: { choice: 'none' } } })
   const projectId = project.id
   await client.sendMessage({ projectId, taskId: project.rootTaskId ?? '', body: { text: goal } })
-  await until(async () => (await approveSetup(world)) || hasKinds(await client.listAttention(), 'approval'))
   await until(async () => hasKinds(await client.listAttention(), 'approval', 'question', 'failure'))
 
   const leaflet = await client.createTask({
@@ -50,19 +49,8 @@ async function setStage(world: World): Promise<Stage> {
   return Object.assign(world, { projectId, taskIds: Object.fromEntries(tasks.map(({ title, id }) => [title, id])) })
 }
 
-async function approveSetup({ client }: World): Promise<boolean> {
-  for (const { id, projectId, approval } of await client.listAttention()) {
-    if (!approval?.uri.endsWith('setup_worktree.sh')) continue
-    const body = { decision: 'allow', scope: 'always', inputDigest: approval.inputDigest } as const
-    await client.answerApproval({ projectId, approvalId: id, body })
-    return false
-  }
-  return false
-}
-
 function hasKinds(items: readonly Attention[], ...kinds: Attention['kind'][]): boolean {
-  const isSetup = ({ approval }: Attention) => approval?.uri.endsWith('setup_worktree.sh') ?? false
-  return kinds.every((kind) => items.some((item) => item.kind === kind && !isSetup(item)))
+  return kinds.every((kind) => items.some((item) => item.kind === kind))
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

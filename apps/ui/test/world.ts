@@ -171,12 +171,11 @@ async function prepareRepository(
   files: Record<string, string>,
   git: (...args: string[]) => string,
 ): Promise<void> {
-  const all = { 'README.md': '# Shop\n', '.mxd/hooks/setup_worktree.sh': '#!/bin/sh\nexit 0\n', ...files }
+  const all = { 'README.md': '# Shop\n', ...files }
   for (const [path, text] of Object.entries(all)) {
     await mkdir(join(folder, path, '..'), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  await chmod(join(folder, '.mxd/hooks/setup_worktree.sh'), 0o755)
   git('init', '--quiet', '-b', 'main')
   git('config', 'user.name', 'Ada')
   git('config', 'user.email', 'ada@example.com')

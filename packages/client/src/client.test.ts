@@ -13,7 +13,7 @@ test('an operation is a method that answers with what the contract promises', as
   const asked: unknown[] = []
   const baseUrl = await serve(async (request, response) => {
     asked.push([request.method, request.url, await textOf(request)])
-    response.end('{"messageId":"m1"}')
+    response.end('{"messageId":"m1","waitsFor":null}')
   })
   const client = createClient({ baseUrl, contract: routes })
 

@@ -33,7 +33,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** The person of the story: allows the setup script, and answers every question in the same way. */
+/** The person of the story: allows everything, and answers every question in the same way. */
 async function attend(frame: Frame): Promise<void> {
   if (frame.kind !== 'attention') return
   const { kind, id, projectId, approval } = frame.attention
@@ -62,7 +62,8 @@ const ended = new Promise<void>((resolve) => {
 const resumed = await orchestrator.resume()
 say(`resumed ${JSON.stringify(resumed)}`)
 const [known] = await orchestrator.listProjects({ params: {}, ...none })
-const project = known ?? (await orchestrator.registerProject({ params: {}, query: {}, body: { path: run.repository } }))
+const body = { path: run.repository, setup: { choice: 'none' as const } }
+const project = known ?? (await orchestrator.registerProject({ params: {}, query: {}, body }))
 await orchestrator.setConfig({
   params: { layer: 'local', key: 'agent' },
   query: { projectId: project.id },

@@ -19,7 +19,7 @@ export async function bundleProgram(): Promise<{ file: string; remove(): Promise
   mkdirSync(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'killed-story-'))
   const packages = join(here, '..', '..')
-  const native = ['better-sqlite3', '@vscode/ripgrep']
+  const native = ['better-sqlite3', 'better-sqlite3-node20', '@vscode/ripgrep']
   await build({
     entryPoints: [join(here, 'killable-run.testing.ts')],
     outfile: join(folder, 'program.mjs'),
@@ -36,7 +36,7 @@ export async function bundleProgram(): Promise<{ file: string; remove(): Promise
         name: 'native-modules-stay-where-they-are',
         setup(plugin) {
           plugin.onResolve({ filter: new RegExp(`^(${native.join('|')})$`) }, ({ path, importer }) => ({
-            path: createRequire(importer).resolve(path),
+            path: locate(path, importer),
             external: true,
           }))
         },
@@ -45,6 +45,15 @@ export async function bundleProgram(): Promise<{ file: string; remove(): Promise
   })
   await copyFile(join(packages, 'tool-manager/dist/serve-tools.mjs'), join(folder, 'serve-tools.mjs'))
   return { file: join(folder, 'program.mjs'), remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** The release of SQLite for another Node may not be installed; it is not loaded then. */
+function locate(name: string, importer: string): string {
+  try {
+    return createRequire(importer).resolve(name)
+  } catch {
+    return name
+  }
 }
 
 export type Stage = {

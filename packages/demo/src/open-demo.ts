@@ -2,13 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openMockProvider } from '@matrix/mock-provider'
-import {
-  type NodeOrchestratorOptions,
-  type Orchestrator,
-  openNodeOrchestrator,
-  type Subject,
-  subjectDigest,
-} from '@matrix/orchestrator'
+import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
 import { createSample } from './sample.ts'
 import { buildStory, goal } from './story.ts'
 
@@ -59,16 +53,16 @@ export async function openDemo({ pace = watchable, begins = true, ...options }: 
 }
 
 /** Only where there is nothing else: nobody's own list of projects grows by one they did not ask for. */
-async function prepareSample(folder: string, { registry, config, trust }: Parameters<Prepare>[0]): Promise<void> {
+async function prepareSample(folder: string, { registry, config, decisionsOf }: Parameters<Prepare>[0]): Promise<void> {
   if (registry.list().length > 0) return
   const path = await createSample(folder)
   const project = await registry.register({ path, name: 'tally' })
   // Matrix's own tools are all it needs, and the script it is set up with is ours.
   await config.set('local', 'agent', 'solo', project)
-  const script = await readFile(join(path, '.mxd/hooks/setup_worktree.sh'))
-  const content = createHash('sha256').update(script).digest('hex')
-  const subject: Subject = { kind: 'setup', projectId: project.id, name: 'setup_worktree.sh', content }
-  await trust.add(subject, subjectDigest(subject))
+  const script = await readFile(join(path, '.mxd/hooks/setup_worktree.sh'), 'utf8')
+  const sha256 = createHash('sha256').update(script).digest('hex')
+  const decidedAt = new Date().toISOString()
+  await decisionsOf(project.id).keep({ choice: 'script', script, sha256, seen: sha256, decidedAt })
 }
 
 /** The id makes it happen once, however often the daemon is started. */

@@ -4,7 +4,13 @@ import type { Database } from './sqlite.ts'
 export type CostKey = 'task' | 'day' | 'model' | 'session'
 
 /** What was spent, summed over everything that is not named in `by`. */
-export type Cost = { [key in CostKey]?: string } & TokenUsage & { usd: number; turns: number }
+export type Cost = { [key in CostKey]?: string } & TokenUsage & {
+    usd: number
+    turns: number
+    /** Turns of models without a known price: `usd` does not hold them. */
+    unpricedTurns: number
+    workMs: number
+  }
 
 export type CostFilter = { sessionId?: string; taskId?: string; model?: string; since?: string; until?: string }
 
@@ -32,6 +38,7 @@ const costConditions = {
 } as const
 
 const sums = `coalesce(sum(usd), 0) AS usd, coalesce(sum(turns), 0) AS turns,
+  coalesce(sum(unpriced_turns), 0) AS unpricedTurns, coalesce(sum(work_ms), 0) AS workMs,
   coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(output_tokens), 0) AS outputTokens,
   coalesce(sum(cache_read_tokens), 0) AS cacheReadTokens, coalesce(sum(cache_write_tokens), 0) AS cacheWriteTokens`
 
@@ -42,16 +49,17 @@ export function openCostWriter(database: Database): {
   add(session: number, turn: Turn): void
   forget(session: number): void
 } {
-  const add = database.prepare(`INSERT INTO cost VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
+  const add = database.prepare(`INSERT INTO cost VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET usd = usd + excluded.usd, turns = turns + 1,
+      unpriced_turns = unpriced_turns + excluded.unpriced_turns, work_ms = work_ms + excluded.work_ms,
       input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
       cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
       cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens`)
   const forget = database.prepare('DELETE FROM cost WHERE session = ?')
   return {
-    add(session, { taskId, ts, model, usage, costUsd }) {
+    add(session, { taskId, ts, model, usage, costUsd, isUnpriced, workMs = 0 }) {
       const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
-      const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens]
+      const counts = [isUnpriced ? 1 : 0, workMs, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens]
       add.run(session, taskId, ts.slice(0, 10), model, costUsd, ...counts)
     },
     forget: (session) => void forget.run(session),

@@ -3,7 +3,7 @@ import { storageError } from './session-writer.ts'
 import { type Database, loadSqlite } from './sqlite.ts'
 
 // Raised whenever a table changes: an index of another version is thrown away and made anew.
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 
 const schema = `
 CREATE TABLE session (
@@ -28,6 +28,8 @@ CREATE TABLE cost (
   model TEXT NOT NULL,
   usd REAL NOT NULL,
   turns INTEGER NOT NULL,
+  unpriced_turns INTEGER NOT NULL,
+  work_ms INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
   cache_read_tokens INTEGER NOT NULL,

@@ -12,10 +12,14 @@ const apart = 'unshare'
 const writer = join(import.meta.dirname, '..', 'fixtures', 'killed-writer.ts')
 
 // Needs root and a kernel that mounts images. Where there is none, the simulated disk is what loses power.
-if (canMount())
-  test(`the power fails ${cuts} times under a real file system, and nothing acknowledged is lost`, {
+const mountingTest = test.runIf(canMount())
+
+mountingTest(
+  `the power fails ${cuts} times under a real file system, and nothing acknowledged is lost`,
+  {
     timeout: 60_000 + cuts * 20_000,
-  }, async () => {
+  },
+  async () => {
     const folder = await mkdtemp(join(tmpdir(), 'event-store-power-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     let total = 0
@@ -31,7 +35,8 @@ if (canMount())
       await store.close()
     }
     expect(total).toBeGreaterThan(cuts)
-  })
+  },
+)
 
 /**
  * Lets a writer work in a file system inside a file, stops it, and takes a copy of that file: what a disk holds when the

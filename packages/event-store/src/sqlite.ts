@@ -1,3 +1,5 @@
+import { MatrixError } from '@matrix/protocol'
+
 type Statement = {
   run(...parameters: unknown[]): { lastInsertRowid: number | bigint }
   get(...parameters: unknown[]): unknown
@@ -16,7 +18,20 @@ export type Database = {
 
 export type Sqlite = new (file: string, options?: { timeout?: number }) => Database
 
+// Release 13 crashes where Node-API 10 is missing (before Node 22.14), and 12 aborts Node 24.19 and newer.
+const isModern = Number(process.versions.napi) >= 10
+export const sqlitePackage = isModern ? 'better-sqlite3' : 'better-sqlite3-node20'
+
 /** Loaded when it is first needed: a program that only reads a session does not pay for it. */
 export async function loadSqlite(): Promise<Sqlite> {
-  return (await import('better-sqlite3')).default
+  try {
+    return (isModern ? await import('better-sqlite3') : await import('better-sqlite3-node20')).default
+  } catch (error) {
+    throw new MatrixError('STORAGE_FAILED', `SQLite cannot be loaded on Node ${process.versions.node}`, {
+      hint: isModern
+        ? 'Install Matrix again with this Node and with optional dependencies.'
+        : 'Install Python 3, make and a C++ compiler and then Matrix again, or use Node 22.14 or newer, which needs none.',
+      cause: error,
+    })
+  }
 }

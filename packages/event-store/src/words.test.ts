@@ -2,10 +2,10 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DurableEvent } from '@matrix/protocol'
-import Database from 'better-sqlite3'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from './clock.ts'
 import { type DataStore, type OpenOptions, openEventStore } from './open-event-store.ts'
+import { loadSqlite } from './sqlite.ts'
 import { openWords } from './words.ts'
 
 let directory: string
@@ -61,6 +61,7 @@ test('a search waits for nobody who writes words', async () => {
   const entry = { type: 'assistant_text', ts: '2026-01-01T00:00:00.000Z', task: 't', offset: 0, length: 100 }
   await opened.add(source, [{ ...entry, seq: 1, text: 'needle' }])
   await opened.commit()
+  const Database = await loadSqlite()
   const someone = new Database(words())
   someone.exec('BEGIN IMMEDIATE')
   const adding = opened.add({ ...source, size: 200, seq: 2 }, [{ ...entry, seq: 2, text: 'needle' }])

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { keepPrivate, removeDatabase } from './index-database.ts'
+import { sqlitePackage } from './sqlite.ts'
 import type { FoundEntry, Source, WordsCalls, WordsQuery } from './words-thread.ts'
 import { serveWords } from './words-thread.ts'
 
@@ -148,7 +149,7 @@ else if (version !== workerData.version) throw new Error('another version')
 `
 
 function startThread(file: string): WordsThread {
-  const sqlite = createRequire(import.meta.url).resolve('better-sqlite3')
+  const sqlite = createRequire(import.meta.url).resolve(sqlitePackage)
   const workerData = { file, sqlite, schema, version: SCHEMA_VERSION, commitEvery: COMMIT_EVERY }
   const worker = new Worker(threadSource, { eval: true, workerData })
   const waiting = new Map<number, { resolve(answer: never): void; reject(error: Error): void }>()

@@ -4,7 +4,7 @@ export { type Attenuation, attenuate, type Grant } from './attenuation/attenuati
 export type { Change } from './diff/change.ts'
 export { diffLock } from './diff/lock-diff.ts'
 export { diffManifest } from './diff/manifest-diff.ts'
-export { effectiveTimeoutMs } from './diff/tool-diff.ts'
+export { DEFAULT_TIMEOUT_MS, effectiveTimeoutMs } from './diff/tool-diff.ts'
 export { type Document, MAX_DOCUMENT_BYTES, parseDocument } from './document/document.ts'
 export { type Finding, type Mode, type Problem, placeProblems } from './document/finding.ts'
 export { findRule, type Rule, type RuleId, rules, type Severity } from './document/rule.ts'

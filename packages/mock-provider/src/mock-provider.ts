@@ -213,10 +213,10 @@ async function sendStream(
   signal: AbortSignal,
 ): Promise<boolean> {
   response.writeHead(200, streamHeaders)
-  if (delayMs === 0) response.cork()
-  for (const event of events) {
+  const pieces = delayMs > 0 ? events : [events.join('')]
+  for (const piece of pieces) {
     if (response.destroyed) return false
-    response.write(event)
+    response.write(piece)
     if (delayMs > 0) await pause(delayMs, signal)
   }
   if (response.destroyed) return false

@@ -25,14 +25,20 @@ export type Agent = {
   tools: AgentTools | undefined
   /** The orchestrator's own tools, as this agent reaches them. */
   server: AgentServer | undefined
+  /** What it was last told about git in its worktree. */
+  gitNote: string | undefined
   readonly idle: IdleWatch
   stopReason: StopReason | undefined
   /** Whether settings have changed since it was launched. */
   isOutdated: boolean
+  /** Whether its start waits for the user to approve what it would work by. */
+  isHeldUp: boolean
   /** The call with which the agent ended itself; its result is stored together with the end. */
   endingCall: string | undefined
   /** When each call of the present turn was recorded. */
   callTimes: Map<string, string>
+  /** How long its calls have waited for users, which is not time at work. */
+  waitedMs: number
   /** Calls that are made again, because a crash took their results away. */
   repeated: Set<string>
   /** Settles when the agent has ended and everything of it is stored. Never rejects. */

@@ -17,11 +17,11 @@ type AskOptions = { signal: AbortSignal; holdsUp: OpenApproval['holdsUp'] }
 export function askForApproval(
   ctx: ProjectContext,
   taskId: string,
-  request: Omit<ApprovalRequest, 'agent'>,
+  request: Omit<ApprovalRequest, 'agent'> & { host?: string },
   { signal, holdsUp }: AskOptions,
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
-  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt } = request
+  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
     ctx.approvals.set(request.id, { answer: resolve, holdsUp })
     const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
@@ -32,19 +32,24 @@ export function askForApproval(
     for (const agent of ctx.agents.values()) if (holdsUp(agent)) ctx.touch(agent.taskId)
   }
   touchHeldUp()
+  const askedAt = ctx.world.clock.now()
   ctx.attention.add({
     id,
     kind: 'approval',
     projectId: ctx.id,
     taskId,
     taskTitle: ctx.tree.get(taskId).title,
-    text: `Wants to use ${printableLine(uri)}: ${reason}`,
+    text: host ? `Wants to reach ${host}: ${reason}` : `Wants to use ${printableLine(uri)}: ${reason}`,
     since: isoNow(ctx.world),
-    approval: { uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
+    approval: {
+      ...{ uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
+      ...(host !== undefined && { host }),
+    },
   })
   return answered.finally(() => {
     ctx.approvals.delete(request.id)
     ctx.attention.remove(id)
+    for (const agent of ctx.agents.values()) if (holdsUp(agent)) agent.waitedMs += ctx.world.clock.now() - askedAt
     touchHeldUp()
   })
 }

@@ -5,6 +5,12 @@ import { type Office, openOffice, type Script } from './simulation/office.testin
 const wait = { calls: [{ name: loopTools.yield }] }
 /** Ten tokens in and ten out, at the price that the simulated world knows. */
 const TURN_USD = (10 * 3 + 10 * 15) / 1_000_000
+let office: Office
+/** Each turn takes a minute. */
+const takesTime: Script = (said) => {
+  office.machine.jump(60_000)
+  return works(said)
+}
 const ends: Script = () => ({ calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] })
 const works: Script = ({ calls }) => ({
   calls: [{ name: 'mcp__mxd__bash', input: { command: `step ${calls.length}` } }],
@@ -165,6 +171,59 @@ test('wherever the process dies, whoever a budget has stopped goes on once it is
     expect(told, `after ${steps} steps`).toHaveLength(1)
     if (!isDead) return
   }
+})
+
+test.each([
+  ['budgetTokens', 'treeBudgetTokens', 90, 190],
+  ['budgetMinutes', 'treeBudgetMinutes', 4.5, 9.5],
+] as const)(
+  'a task stops within a turn of its %s, also those of the settings, and resumes when it is raised',
+  async (own, tree, low, high) => {
+    for (const key of [own, tree, 'task'] as const) {
+      office = await openOffice({ shop: own === 'budgetTokens' ? works : takesTime })
+      const limit = (value: number) => {
+        const params = { projectId: office.projectId, taskId: office.rootId }
+        if (key !== 'task') return set(office, key, value)
+        return office.orchestrator().updateTask({ params, query: {}, body: { [own]: value } })
+      }
+      await limit(low)
+      await office.say('Go')
+      await office.settle()
+      const stopped = await office.task()
+      expect(stopped, key).toMatchObject({ activity: 'blocked', problem: { code: 'BUDGET_EXCEEDED' } })
+      const calls = office.machine.modelCalls()
+      expect(calls).toBeLessThanOrEqual(7)
+      await office.restart('power')
+      await office.settle()
+      expect(office.machine.modelCalls()).toBe(calls)
+      expect((await office.task()).treeSpent).toEqual(stopped.treeSpent)
+
+      await limit(high)
+      await office.settle()
+      expect(office.machine.modelCalls()).toBeGreaterThan(calls)
+      expect(office.machine.modelCalls()).toBeLessThanOrEqual(12)
+    }
+  },
+)
+
+test('a model without a price has no budget in dollars: the task says what to do, and resumes once it has one in tokens', async () => {
+  office = await openOffice({ shop: works }, { settings: { treeBudgetUsd: 1 }, model: 'nobody-prices-this' })
+  await office.say('Go')
+  await office.settle()
+  expect(await office.task()).toMatchObject({ activity: 'blocked', problem: { code: 'PRICE_UNKNOWN' } })
+  expect((await office.task()).problem?.hint).toContain('matrix config set prices')
+  expect(office.machine.modelCalls()).toBe(0)
+  await office.restart()
+  await office.settle()
+  expect(office.machine.modelCalls()).toBe(0)
+
+  await set(office, 'treeBudgetTokens', 90)
+  const params = { layer: 'global' as const, key: 'treeBudgetUsd' }
+  await office.orchestrator().unsetConfig({ params, query: {}, body: undefined })
+  await office.settle()
+  const task = await office.task()
+  expect(task).toMatchObject({ problem: { code: 'BUDGET_EXCEEDED' }, treeCostUsd: 0 })
+  expect(task.treeSpent).toMatchObject({ usd: 0, unpricedTurns: 5, tokens: 100 })
 })
 
 function set(office: Office, key: string, value: number) {

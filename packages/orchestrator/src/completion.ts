@@ -3,6 +3,7 @@ import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { messageIdOf } from './agent-tools/call-id.ts'
 import { deliverMessage } from './delivery.ts'
+import { unrecorded } from './ledger.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { reviewTask } from './review-attention.ts'
 import { isoNow } from './world.ts'
@@ -38,7 +39,7 @@ export function readDone(events: DurableEvent[]): Done | undefined {
 export async function completeTask(ctx: ProjectContext, taskId: string, done: Done): Promise<void> {
   const task = ctx.tree.get(taskId)
   const above = taskAbove(ctx, taskId)
-  const costUsd = ctx.ledger.spent(taskId)
+  const costUsd = ctx.ledger.spent(taskId).usd
   if (above)
     await deliverMessage(
       ctx,
@@ -80,8 +81,8 @@ export async function settleCompletion(
   { success, output }: Pick<Done, 'success' | 'output'>,
 ): Promise<void> {
   const task = ctx.tree.get(taskId)
-  const unrecorded = Math.max(0, ctx.ledger.spent(taskId) - task.costUsd)
-  await recordTask(ctx.tree, taskId, { status: success ? 'passed' : 'failed', addCostUsd: unrecorded })
+  const add = unrecorded(ctx.ledger.spent(taskId), task)
+  await recordTask(ctx.tree, taskId, { status: success ? 'passed' : 'failed', add })
   ctx.attention.removeOf(taskId)
   if (!success)
     ctx.attention.add({

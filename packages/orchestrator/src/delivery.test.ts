@@ -1,7 +1,8 @@
 import { loopTools } from '@matrix/protocol'
 import { expect, test } from 'vitest'
-import { openOffice, type Script } from './simulation/office.testing.ts'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
 
+let office: Office
 const wait = { calls: [{ name: loopTools.yield }] }
 const waits: Script = () => wait
 const finish = { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }
@@ -118,6 +119,31 @@ test('the task above hears what a person says to a sub task and that it has ende
   expect(heard).toContain('Part')
   const sources = (await office.events()).flatMap((event) => (event.type === 'message' ? [event.message.source] : []))
   expect(sources.toSorted()).toEqual(['task_complete', 'tree_change', 'user', 'user_message_forwarded'])
+})
+
+test('what a user creates, changes and deletes costs no turn, and is heard once with the next message', async () => {
+  for (const meanwhile of [async () => undefined, () => office.restart()]) {
+    office = await openOffice({ shop: waits })
+    await office.say('Hello')
+    await office.settle()
+    const calls = office.machine.modelCalls()
+    const taskId = await office.create('Part')
+    const params = { projectId: office.projectId, taskId }
+    await office.orchestrator().updateTask({ params, query: {}, body: { title: 'Piece' } })
+    await office.settle()
+    await meanwhile()
+    await office.orchestrator().deleteTask({ params, query: {}, body: undefined })
+    await office.settle()
+
+    expect(office.machine.modelCalls()).toBe(calls)
+    expect(await office.task()).toMatchObject({ activity: 'waiting', pendingMessages: 3 })
+    await office.say('Go on')
+    await office.settle()
+    expect(office.machine.modelCalls()).toBe(calls + 1)
+    const heard = office.machine.requests.at(-1)?.text ?? ''
+    for (const word of ['Part', 'Piece', 'deleted', 'Go on']) expect(heard).toContain(word)
+    expect(await office.task()).toMatchObject({ pendingMessages: 0 })
+  }
 })
 
 test('an agent that repeats itself is parked, and the task above and a person are told', async () => {

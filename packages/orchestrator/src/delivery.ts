@@ -1,4 +1,4 @@
-import { type DurableEvent, MatrixError, type QueueMessage } from '@matrix/protocol'
+import { type DurableEvent, isWaking, MatrixError, type QueueMessage } from '@matrix/protocol'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { inTurn } from './turns.ts'
@@ -21,7 +21,7 @@ export async function deliverMessage(
   ctx: ProjectContext,
   taskId: string,
   message: QueueMessage,
-  { beside = [], wake = true, byPerson = false }: DeliveryOptions = {},
+  { beside = [], wake = isWaking(message), byPerson = false }: DeliveryOptions = {},
 ): Promise<void> {
   const task = ctx.tree.get(taskId)
   if (task.folder)

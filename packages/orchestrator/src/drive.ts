@@ -5,7 +5,8 @@ import { recordTask } from '@matrix/task-tree'
 import type { Agent, StopReason } from './agent.ts'
 import { completeTask, settleCompletion } from './completion.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
-import { ensureWorktree, type Launch, readMemory } from './launch.ts'
+import { ensureWorktree, type Launch } from './launch.ts'
+import { unrecorded } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
@@ -47,7 +48,7 @@ async function openLoop(
   agent: Agent,
   { task, worktree, events, routes, tools }: Launch,
 ): Promise<AsyncGenerator<Event, AgentResult>> {
-  const { maxTurns, maxDepth, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
+  const { maxTurns, maxDepth, modelAttempts: attempts, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
   const watch = ctx.telemetry?.watch({
     projectId: ctx.id,
     taskId: task.id,
@@ -62,26 +63,26 @@ async function openLoop(
   ) as [Route, ...Route[]]
   agent.model = first.model
   agent.contextWindow = await first.adapter.getContextWindow(first.model)
+  const names = tools.map(({ name }) => name)
   const loop = runProviderLoop(
     first.adapter,
     {
       taskId: task.id,
       model: first.model,
-      systemPrompt: ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth }),
+      systemPrompt: ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth, tools: names }),
       tools: watch ? tools.map((tool) => watchTool(tool, watch)) : tools,
       events,
       signal: agent.abort.signal,
       fallbacks,
       budget: ctx.ledger.budgetOf(task.id),
       ...(maxTurns !== undefined && { limits: { maxTurns } }),
+      retry: { attempts },
+      waitedMs: () => agent.waitedMs,
       onSpeech: (event) => {
         agent.idle.moved()
         ctx.emit({ kind: 'live', projectId: ctx.id, taskId: task.id, event })
       },
-      readMemory: async () => {
-        const memory = await readMemory(ctx, worktree)
-        return ctx.prompts.header({ worktree, memory, task: ctx.tree.get(task.id), role: roleOf(task) })
-      },
+      readMemory: () => ctx.prompts.header({ worktree, task: ctx.tree.get(task.id), tools: names }),
       ports: {
         now: ctx.world.clock.now,
         random: ctx.world.random,
@@ -96,10 +97,11 @@ async function openLoop(
 
 function sleep({ world }: ProjectContext, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = world.clock.after(ms, () => {
+    const end = () => {
       signal.removeEventListener('abort', wake)
       resolve()
-    })
+    }
+    const cancel = world.clock.after(ms, end, { keepsAlive: true })
     const wake = () => {
       cancel()
       resolve()
@@ -183,6 +185,8 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       ctx.attention.removeOf(taskId, 'failure', 'budget')
       ctx.touch(taskId)
       await restoreWorktree(ctx, taskId)
+      // While it waited, its sub tasks may have committed: their branches are in its sandbox too. What is wrong is said at its next call.
+      await ctx.worktrees.sync(taskId).catch(() => undefined)
       break
     case 'usage':
       agent.contextTokens = event.contextTokens
@@ -204,8 +208,8 @@ async function restoreWorktree(ctx: ProjectContext, taskId: string): Promise<voi
 
 /** The tree's own sum is only brought up to date when nothing else happens; the sessions know it at any time. */
 export async function recordCost(ctx: ProjectContext, taskId: string): Promise<void> {
-  const addCostUsd = ctx.ledger.spent(taskId) - ctx.tree.get(taskId).costUsd
-  if (addCostUsd > 0) await recordTask(ctx.tree, taskId, { addCostUsd })
+  const add = unrecorded(ctx.ledger.spent(taskId), ctx.tree.get(taskId))
+  if (Object.values(add).some((more) => more > 0)) await recordTask(ctx.tree, taskId, { add })
 }
 
 async function conclude(ctx: ProjectContext, agent: Agent, result: AgentResult, held: DurableEvent[]): Promise<void> {

@@ -1,4 +1,5 @@
-import { MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
+import { MatrixError, queueMessage, readBudgetState, type TaskNode } from '@matrix/protocol'
+import { formatAmount } from '@matrix/protocol/display'
 import type { Problem } from '@matrix/protocol/http'
 import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
@@ -12,10 +13,13 @@ export function problemOf(error: unknown): Problem {
 }
 
 /** A budget that is used up, in the words of every other problem. */
-export function budgetProblem({ scope, costUsd, budgetUsd }: EventOf<'budget_exceeded'>): Problem {
+export function budgetProblem(event: EventOf<'budget_exceeded'>): Problem {
+  const { scope, kind, spent, limit } = readBudgetState(event)
   const whose = scope === 'task' ? 'The budget' : 'A budget of a task above'
-  const message = `${whose} of $${budgetUsd.toFixed(2)} is used up ($${costUsd.toFixed(2)})`
-  return new MatrixError('BUDGET_EXCEEDED', message, { hint: 'Raise it, and the agent goes on.' }).toJSON()
+  return new MatrixError(
+    'BUDGET_EXCEEDED',
+    `${whose} of ${formatAmount(kind, limit)} is used up (${formatAmount(kind, spent)})`,
+  ).toJSON()
 }
 
 /** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */
@@ -76,8 +80,13 @@ export async function tellTaskAbove(
 
 /** Puts a problem before a person. */
 export function showProblem(ctx: ProjectContext, { id, title }: TaskNode, problem: Problem, since: string): void {
-  const kind = problem.code === 'BUDGET_EXCEEDED' ? 'budget' : 'failure'
+  const kind = isAboutBudget(problem) ? 'budget' : 'failure'
   const text = `${sentence(problem.message)} ${problem.hint}`
   ctx.attention.add({ id: `${kind}:${id}`, kind, projectId: ctx.id, taskId: id, taskTitle: title, text, since })
   ctx.touch(id)
+}
+
+/** Whether another budget, or a price, lets the task resume. */
+export function isAboutBudget({ code }: Pick<Problem, 'code'>): boolean {
+  return code === 'BUDGET_EXCEEDED' || code === 'PRICE_UNKNOWN'
 }

@@ -40,12 +40,12 @@ function open() {
   return { idle: watchIdleness(ctx, 't'), attention, agent, pass, timers }
 }
 
-test('an agent that does nothing for ten minutes is shown, until it moves', () => {
+test('an agent that does nothing for fifteen minutes is shown, until it moves', () => {
   const { idle, attention, pass } = open()
   idle.moved()
-  pass(9 * minute)
+  pass(14 * minute)
   idle.moved()
-  pass(9.9 * minute)
+  pass(14.9 * minute)
   expect(attention.list()).toEqual([])
 
   pass(minute)
@@ -54,13 +54,13 @@ test('an agent that does nothing for ten minutes is shown, until it moves', () =
       kind: 'failure',
       taskId: 't',
       taskTitle: 'Greeter',
-      text: expect.stringContaining('done nothing for 10 minutes'),
+      text: expect.stringContaining('done nothing for 15 minutes'),
     },
   ])
 
   idle.moved()
   expect(attention.list()).toEqual([])
-  pass(11 * minute)
+  pass(16 * minute)
   expect(attention.list()).toHaveLength(1)
 })
 
@@ -71,7 +71,7 @@ test('an agent that waits is expected to do nothing, and costs no timer', () => 
   expect(timers.size).toBe(0)
 
   idle.moved()
-  pass(11 * minute)
+  pass(16 * minute)
   idle.rest()
   expect([attention.list(), timers.size]).toEqual([[], 0])
 
@@ -91,6 +91,6 @@ test('an agent that waits for an answer is shown once, for that, and watched aga
 
   attention.remove('q')
   idle.moved()
-  pass(10 * minute)
+  pass(15 * minute)
   expect(attention.list()).toMatchObject([{ kind: 'failure' }])
 })

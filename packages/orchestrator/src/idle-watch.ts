@@ -9,10 +9,11 @@ export type IdleWatch = {
   rest(): void
 }
 
-const IDLE_MINUTES = 10
+/** Longer than a command can be silent: its own limit ends it after ten minutes. */
+const IDLE_MINUTES = 15
 const IDLE_MS = IDLE_MINUTES * 60_000
 
-/** Tells a person of an agent that has worked without any event for ten minutes, until it moves again. */
+/** Tells a person of an agent that has worked without any event for so long, until it moves again. */
 export function watchIdleness(ctx: ProjectContext, taskId: string): IdleWatch {
   const { clock } = ctx.world
   const id = `idle:${taskId}`

@@ -1,9 +1,13 @@
+export { type ProposedHost, proposeHosts } from './adapters/host-proposal.ts'
 export {
   defaultDataDirectory,
   type NodeOrchestratorOptions,
   openNodeOrchestrator,
 } from './adapters/node-orchestrator.ts'
 export { nodeWorld } from './adapters/node-world.ts'
+export { cleanHome, measureProjects, type ProjectStorage } from './adapters/project-storage.ts'
+export { type SandboxView, viewSandbox } from './adapters/sandbox-view.ts'
+export { findSetupChoice } from './adapters/setup-host.ts'
 export { findShippedAgents } from './adapters/shipped-agents.ts'
 export {
   type Config,

@@ -1,5 +1,5 @@
 import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
-import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
@@ -12,6 +12,10 @@ import { driveAgent, keepsStopped, markStopped } from './drive.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import type { Ask } from './server-approval.ts'
+import { awaitDecision, orAborted } from './setup/setup.ts'
+import { describeEffect, runSetup } from './setup/setup-run.ts'
+import { budgetsOf } from './task-budgets.ts'
 import { isWaiting } from './waiting.ts'
 import { isoNow } from './world.ts'
 
@@ -40,11 +44,14 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     contextWindow: undefined,
     tools: undefined,
     server: undefined,
+    gitNote: undefined,
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
     isOutdated: false,
+    isHeldUp: false,
     endingCall: undefined,
     callTimes: new Map(),
+    waitedMs: 0,
     repeated: new Set(),
     ended: Promise.resolve(),
   }
@@ -85,13 +92,13 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   const goesOn =
     agent.stopReason === 'refresh'
       ? await hasMore(ctx, agent.taskId).catch(() => false)
-      : !agent.stopReason && agent.queue.size > 0
+      : !agent.stopReason && agent.queue.hasWaking()
   if (isFinished && goesOn && !ctx.isClosing) launchAgent(ctx, agent.taskId)
 }
 
 /** Whether a session has more to do than to wait: a message may have reached the agent just when it was put to sleep. */
 async function hasMore(ctx: ProjectContext, taskId: string): Promise<boolean> {
-  if (ctx.facts.of(taskId).pending.size > 0) return true
+  if ([...ctx.facts.of(taskId).pending.values()].some(isWaking)) return true
   return !ctx.halted.has(taskId) && !isWaiting(await ctx.log.readActive(taskId))
 }
 
@@ -106,13 +113,17 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const { taskId } = agent
   void ctx.store.reserve.refill().catch(() => undefined)
   await recordStart(ctx, taskId)
-  const worktree = await ensureWorktree(ctx, taskId, agent.abort.signal)
+  const { path: worktree, note } = await ensureWorktree(ctx, taskId, agent.abort.signal)
   const task = ctx.tree.get(taskId)
   const routes = await ctx.routes(roleOf(task))
   const agents = agentsAbove(ctx, taskId)
-  void ctx.tools.review?.(agents, (request) =>
-    askForApproval(ctx, ctx.tree.root().id, request, { signal: ctx.closing.signal, holdsUp: () => false }),
-  )
+  const ask: Ask = (request) =>
+    askForApproval(ctx, ctx.tree.root().id, request, {
+      signal: ctx.closing.signal,
+      holdsUp: ({ isHeldUp }) => isHeldUp,
+    })
+  void ctx.tools.review?.(agents, ask)
+  await awaitManifests(ctx, agent, agents, ask)
   agent.tools = await ctx.tools.open({
     taskId,
     worktree,
@@ -124,7 +135,8 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   agent.server = openAgentServer(ctx, agent)
   const tools = await createAgentTools(ctx, agent, agent.server)
 
-  await openSession(ctx, task, worktree, routes)
+  await openSession(ctx, { task, worktree, routes, tools })
+  if (note) await ctx.log.append(taskId, [{ type: 'notice', taskId, ts: isoNow(ctx.world), text: note }])
   await reportLostProcesses(ctx, taskId)
   const events = await ctx.log.readActive(taskId)
   const done = readDone(events)
@@ -137,6 +149,21 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   return { task, worktree, events: [...events, ...repeated], routes, tools }
 }
 
+/** A manifest that came with the repository is put before the user; the task waits for the answer and then starts. */
+async function awaitManifests(
+  ctx: ProjectContext,
+  agent: Agent,
+  agents: readonly (string | undefined)[],
+  ask: Ask,
+): Promise<void> {
+  agent.isHeldUp = true
+  try {
+    await orAborted(ctx.tools.awaitAgents?.(agents, ask) ?? Promise.resolve(), agent.abort.signal)
+  } finally {
+    agent.isHeldUp = false
+  }
+}
+
 async function recordStart(ctx: ProjectContext, taskId: string): Promise<void> {
   const { status } = ctx.tree.get(taskId)
   if (status !== 'in_progress') await recordTask(ctx.tree, taskId, { status: 'in_progress' })
@@ -144,24 +171,30 @@ async function recordStart(ctx: ProjectContext, taskId: string): Promise<void> {
 }
 
 /** The worktree of a task; that of the task above is made first, because the work starts from its branch. */
-export async function ensureWorktree(ctx: ProjectContext, taskId: string, signal?: AbortSignal): Promise<string> {
+export async function ensureWorktree(
+  ctx: ProjectContext,
+  taskId: string,
+  signal?: AbortSignal,
+): Promise<{ path: string; note: string | undefined }> {
   const task = ctx.tree.get(taskId)
   const baseBranch = await ensureTarget(ctx, task, signal)
-  const { path, branch } = await ctx.worktrees.create({
+  // Asked before anything is made; a worktree that is there needs no answer.
+  const isThere = (await ctx.worktrees.find(taskId)) !== undefined
+  if (!isThere) await ctx.setup.checkIdentity()
+  const decided = isThere ? undefined : await awaitDecision(ctx, signal)
+  const { path, branch, setup } = await ctx.worktrees.create({
     taskId,
     title: task.title,
     baseBranch,
     ...(signal && { signal }),
-    setup: {
-      onOutput: (text) => ctx.emit({ kind: 'live', projectId: ctx.id, taskId, event: status(ctx, taskId, text) }),
-    },
+    setUp: async (place) => runSetup(ctx, decided ?? (await awaitDecision(ctx, signal)), place, { signal }),
   })
   await ctx.tools.adopt(path)
   if (task.branch !== branch || task.worktreePath !== path) {
     await recordTask(ctx.tree, taskId, { branch, worktreePath: path })
     ctx.touch(taskId)
   }
-  return path
+  return { path, note: setup && describeEffect(setup) }
 }
 
 /** The branch that a task's work starts from and returns to: that of the task above, or the project's own. */
@@ -176,12 +209,11 @@ export async function ensureTarget(ctx: ProjectContext, task: TaskNode, signal?:
   return ctx.tree.get(above.id).branch ?? ''
 }
 
-function status(ctx: ProjectContext, taskId: string, text: string) {
-  return { type: 'status' as const, taskId, ts: isoNow(ctx.world), text: text.trimEnd().slice(-500) }
-}
-
 /** A session that begins, or begins anew after a fork, is told first where it is and what it is for. */
-async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string, routes: Route[]): Promise<void> {
+async function openSession(
+  ctx: ProjectContext,
+  { task, worktree, routes, tools }: Omit<Launch, 'events'>,
+): Promise<void> {
   const events = await ctx.log.readActive(task.id)
   const since = events.slice(events.findLastIndex(({ type }) => type === 'fork_marker') + 1)
   const stamp = { taskId: task.id, ts: isoNow(ctx.world) }
@@ -190,7 +222,7 @@ async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string
     if (isStopped(events)) await ctx.log.append(task.id, [started])
     return
   }
-  const memory = await readMemory(ctx, worktree)
+  const text = await ctx.prompts.header({ worktree, task, tools: tools.map(({ name }) => name) })
   await ctx.log.append(task.id, [
     started,
     {
@@ -202,14 +234,10 @@ async function openSession(ctx: ProjectContext, task: TaskNode, worktree: string
       parentId: task.parentId,
       description: task.description,
       ...(task.agent !== undefined && { agent: task.agent }),
-      ...(task.budgetUsd !== undefined && { budgetUsd: task.budgetUsd }),
+      ...budgetsOf(task),
     },
-    { type: 'notice', ...stamp, text: ctx.prompts.header({ worktree, memory, task, role: roleOf(task) }) },
+    { type: 'notice', ...stamp, text },
   ])
-}
-
-export function readMemory(ctx: ProjectContext, worktree: string): Promise<string | undefined> {
-  return ctx.world.files.read(`${worktree}/.mxd/memory.md`, { inside: worktree })
 }
 
 /**

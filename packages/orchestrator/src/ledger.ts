@@ -1,23 +1,34 @@
-import type { BudgetPort, BudgetState, Reservation } from '@matrix/provider-loop'
+import { addSpent, type BudgetKind, budgetKinds, nothingSpent, type Spent, type TaskNode } from '@matrix/protocol'
+import {
+  type Amounts,
+  type BudgetLevel,
+  type BudgetPort,
+  createChanges,
+  isUsedUp,
+  mapKinds,
+  reserve,
+} from '@matrix/provider-loop'
 
-/** What each task has spent, and the money that is set aside for turns in flight. */
+/** What each task has spent, and what is set aside for turns in flight. */
 export type Ledger = {
-  spent(taskId: string): number
+  spent(taskId: string): Spent
   /** A task and everything that is or was below it. */
-  treeSpent(taskId: string): number
+  treeSpent(taskId: string): Spent
   /** What a session says that was spent before this process began. */
-  load(taskId: string, usd: number): void
+  load(taskId: string, spent: Spent): void
   forget(taskId: string): void
-  /** The money of one agent: its own budget and that of every task above it. */
+  /** The budgets of one agent: its own and those of every task above it. */
   budgetOf(taskId: string): BudgetPort
   /** Whether a budget that the task counts against is used up. */
   isUsedUp(taskId: string): boolean
-  /** To be called when a budget was changed: those who wait look again. */
+  /** Whether a budget in dollars holds for the task. */
+  hasDollarBudget(taskId: string): boolean
+  /** To be called when a budget was changed: waiting agents look again. */
   recheck(): void
 }
 
-/** What a task may cost: by itself, or together with everything below it. */
-export type BudgetLimit = { taskId: string; budgetUsd: number; counts: 'own' | 'tree' }
+/** What a task may spend: by itself, or together with everything below it. */
+export type BudgetLimit = { taskId: string; kind: BudgetKind; limit: number; counts: 'own' | 'tree' }
 
 export type LedgerOptions = {
   /** Every budget that a task's turns count against, the tightest circle first. */
@@ -25,107 +36,72 @@ export type LedgerOptions = {
   /** The task and everything below it. */
   below(taskId: string): string[]
   /** What was spent by tasks that hung below this one and were deleted. */
-  removedCost(taskId: string): number
+  removed(taskId: string): Spent
   onSpent(taskId: string): void
 }
 
-type Level = BudgetState & { reserved: number; reservations: number }
-
 /** Keeps the books of one tree. No two agents can set aside the same dollar. */
-export function createLedger({ limits, below, removedCost, onSpent }: LedgerOptions): Ledger {
-  const spent = new Map<string, number>()
-  const reserved = new Map<string, Set<{ usd: number }>>()
-  const waiting = new Set<() => void>()
+export function createLedger({ limits, below, removed, onSpent }: LedgerOptions): Ledger {
+  const books = new Map<string, Spent>()
+  const reserved = new Map<string, Set<Amounts>>()
+  const changes = createChanges()
 
-  const spentBy = (taskId: string) => spent.get(taskId) ?? 0
-  const treeSpent = (taskId: string) => below(taskId).reduce((sum, id) => sum + spentBy(id) + removedCost(id), 0)
+  const spentBy = (taskId: string) => books.get(taskId) ?? nothingSpent
+  const treeSpent = (taskId: string) =>
+    below(taskId).reduce((sum, id) => addSpent(addSpent(sum, spentBy(id)), removed(id)), nothingSpent)
 
   /** Every budget that the task counts against, nearest first. */
-  function levelsOf(taskId: string): Level[] {
-    return limits(taskId).map(({ taskId: owner, budgetUsd, counts }): Level => {
+  function levelsOf(taskId: string): BudgetLevel[] {
+    return limits(taskId).map(({ taskId: owner, kind, limit, counts }): BudgetLevel => {
       const members = counts === 'own' ? [owner] : below(owner)
       const held = members.flatMap((id) => [...(reserved.get(id) ?? [])])
       return {
         scope: owner === taskId ? 'task' : 'tree',
-        costUsd: counts === 'own' ? spentBy(owner) : treeSpent(owner),
-        budgetUsd,
-        reserved: held.reduce((sum, { usd }) => sum + usd, 0),
+        kind,
+        spent: (counts === 'own' ? spentBy(owner) : treeSpent(owner))[kind],
+        limit,
+        reserved: held.reduce((sum, amounts) => sum + amounts[kind], 0),
         reservations: held.length,
       }
     })
   }
 
-  function grant(taskId: string, grantedUsd: number): Reservation {
-    const own = { usd: grantedUsd }
+  function hold(taskId: string, granted: Amounts): () => void {
     const held = reserved.get(taskId) ?? new Set()
-    reserved.set(taskId, held.add(own))
-    return {
-      refused: false,
-      grantedUsd,
-      settle(costUsd) {
-        if (held.delete(own)) {
-          spent.set(taskId, spentBy(taskId) + costUsd)
-          onSpent(taskId)
-          wakeAll()
-        }
-        return (
-          tightest(levelsOf(taskId)) ?? { scope: 'task', costUsd: spentBy(taskId), budgetUsd: Number.POSITIVE_INFINITY }
-        )
-      },
-    }
-  }
-
-  function wakeAll(): void {
-    for (const wake of [...waiting]) wake()
-  }
-
-  function change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        waiting.delete(wake)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      waiting.add(wake)
-      signal.addEventListener('abort', wake)
-    })
-  }
-
-  async function reserve(taskId: string, wantedUsd: number, signal: AbortSignal): ReturnType<BudgetPort['reserve']> {
-    while (!signal.aborted) {
-      const levels = levelsOf(taskId)
-      const over = levels.find(isOver)
-      if (over) return { refused: true, ...stateOf(over) }
-      const free = Math.min(wantedUsd, ...levels.map((level) => level.budgetUsd - level.costUsd - level.reserved))
-      if (free >= wantedUsd) return grant(taskId, wantedUsd)
-      // What others have set aside may come back; with nobody else, the rest of the budget is all there is.
-      if (levels.every(({ reservations }) => reservations === 0)) return grant(taskId, Math.max(0, free))
-      await change(signal)
-    }
-    return grant(taskId, 0)
+    reserved.set(taskId, held.add(granted))
+    return () => void held.delete(granted)
   }
 
   return {
     spent: spentBy,
     treeSpent,
-    load: (taskId, usd) => void spent.set(taskId, usd),
-    forget: (taskId) => void spent.delete(taskId),
-    budgetOf: (taskId) => ({ reserve: (wantedUsd, signal) => reserve(taskId, wantedUsd, signal) }),
-    isUsedUp: (taskId) => levelsOf(taskId).some(isOver),
-    recheck: wakeAll,
+    load: (taskId, spent) => void books.set(taskId, spent),
+    forget: (taskId) => void books.delete(taskId),
+    budgetOf: (taskId) => ({
+      reserve: (wanted, signal) =>
+        reserve(wanted, signal, {
+          levels: () => levelsOf(taskId),
+          hold: (granted) => hold(taskId, granted),
+          onSpent(spent) {
+            books.set(taskId, addSpent(spentBy(taskId), spent))
+            onSpent(taskId)
+            changes.notify()
+          },
+          change: changes.next,
+        }),
+    }),
+    isUsedUp: (taskId) => levelsOf(taskId).some(isUsedUp),
+    hasDollarBudget: (taskId) => limits(taskId).some(({ kind }) => kind === 'usd'),
+    recheck: changes.notify,
   }
 }
 
-function isOver({ costUsd, budgetUsd }: Level): boolean {
-  return costUsd >= budgetUsd
+/** What the tree itself remembers of a task that was deleted, or of those that were deleted below one. */
+export function removedFrom(task: TaskNode | undefined): Spent {
+  return { ...nothingSpent, ...mapKinds((kind) => task?.[budgetKinds[kind].removed] ?? 0) }
 }
 
-/** The budget that is nearest to its end is the one to be told of. */
-function tightest(levels: Level[]): BudgetState | undefined {
-  const [first] = levels.toSorted((a, b) => b.costUsd / b.budgetUsd - a.costUsd / a.budgetUsd)
-  return first && stateOf(first)
-}
-
-function stateOf({ scope, costUsd, budgetUsd }: Level): BudgetState {
-  return { scope, costUsd, budgetUsd }
+/** What the tree does not know yet of a task's spending. */
+export function unrecorded(spent: Spent, task: TaskNode): Amounts {
+  return mapKinds((kind) => Math.max(0, spent[kind] - (task[budgetKinds[kind].spent] ?? 0)))
 }

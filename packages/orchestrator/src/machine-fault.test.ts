@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
+import type { SetupChoice } from '@matrix/protocol/http'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openNodeOrchestrator } from './adapters/node-orchestrator.ts'
 import type { Orchestrator } from './operations.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   process.env.HOME = home
   data = join(home, 'data')
   repository = join(home, 'shop')
-  await mkdir(join(repository, '.mxd/hooks'), { recursive: true })
+  await mkdir(repository)
   await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
   await writeFile(join(repository, 'readme.md'), 'hello\n')
   mock = await openMockProvider({
@@ -50,19 +50,9 @@ test('a second process on the same data is refused, and told about the first', a
 })
 
 test('a setup script that hangs is ended when its task is stopped, and leaves no half-made worktree', async () => {
-  const script = '#!/bin/sh\necho started > "$HOME/hook-started"\nsleep 1000\n'
-  await writeFile(join(repository, '.mxd/hooks/setup_worktree.sh'), script, { mode: 0o755 })
-  orchestrator.subscribe((frame) => {
-    if (frame.kind === 'attention' && frame.attention.kind === 'approval')
-      void orchestrator.answerApproval({
-        params: { projectId: project.id, approvalId: frame.attention.id },
-        query: {},
-        body: { decision: 'allow', scope: 'always', inputDigest: frame.attention.approval?.inputDigest ?? '' },
-      })
-  })
-  await begin()
+  await begin({ choice: 'script', script: 'set -x\nsleep 1000\n' })
   await said('Hello')
-  await vi.waitFor(() => expect(existsSync(join(home, 'hook-started'))).toBe(true), { timeout: 30_000 })
+  await vi.waitFor(async () => expect((await root()).doing).toMatch(/^Setup: sleep 1000, \d+s/), { timeout: 30_000 })
   const params = { projectId: project.id, taskId: project.rootTaskId ?? '' }
   await orchestrator.stopAgent({ params, ...none })
 
@@ -74,12 +64,12 @@ function openMachine(): Promise<Orchestrator> {
   return openNodeOrchestrator({ dataDirectory: data, mock: { baseUrl: mock.url, isDemo: () => false } })
 }
 
-async function begin(): Promise<void> {
+async function begin(setup: SetupChoice = { choice: 'none' }): Promise<void> {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repository })
   git('init', '--quiet', '-b', 'trunk')
   git('add', '--all')
   git('commit', '--quiet', '-m', 'first')
-  project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository } })
+  project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository, setup } })
   const query = { projectId: project.id }
   await orchestrator.setConfig({ params: { layer: 'local', key: 'agent' }, query, body: { value: 'solo' } })
 }

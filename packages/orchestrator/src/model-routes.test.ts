@@ -1,5 +1,6 @@
 import { openMockProvider } from '@matrix/mock-provider'
 import type { Route } from '@matrix/provider-loop'
+import { defaultModels } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
 import { createModelRoutes, findRootModel, type ModelSettings, openAdapters, withScript } from './model-routes.ts'
 
@@ -9,17 +10,19 @@ const local = { openaiBaseUrl: 'http://localhost:11434/v1' }
 
 test('with one key and nothing else, root and sub tasks use the usual model of its provider', () => {
   expect(names({ authGroups: { work: anthropic } })).toEqual({
-    root: ['anthropic claude-sonnet-4-6'],
-    child: ['anthropic claude-sonnet-4-6'],
+    root: [`anthropic ${defaultModels.anthropic}`],
+    child: [`anthropic ${defaultModels.anthropic}`],
   })
-  expect(names({ authGroups: { work: openai } }).root).toEqual(['openai-responses gpt-5.4'])
+  expect(names({ authGroups: { work: openai } }).root).toEqual([`openai-responses ${defaultModels.openai}`])
 })
 
 test('the model of root agents is known by name, also where it is the usual one', () => {
   const settings = { fallbackModels: [] }
 
-  expect(findRootModel({ ...settings, authGroups: { work: anthropic } })).toBe('claude-sonnet-4-6')
-  expect(findRootModel({ ...settings, authGroups: { work: anthropic, o: openai }, defaultAuth: 'o' })).toBe('gpt-5.4')
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic } })).toBe(defaultModels.anthropic)
+  expect(findRootModel({ ...settings, authGroups: { work: anthropic, o: openai }, defaultAuth: 'o' })).toBe(
+    defaultModels.openai,
+  )
   expect(findRootModel({ ...settings, authGroups: { work: anthropic }, model: 'big' })).toBe('big')
   expect(findRootModel({ ...settings, authGroups: { home: local } })).toBeUndefined()
   expect(findRootModel({ ...settings, authGroups: { work: anthropic }, defaultAuth: 'gone' })).toBeUndefined()
@@ -30,8 +33,8 @@ test('a script that plays the models is asked under names that are not theirs', 
     names(withScript({ authGroups: {}, fallbackModels: [], ...given }, 'http://localhost:1'))
 
   expect(played({})).toEqual({
-    root: ['anthropic claude-sonnet-4-6-simulated'],
-    child: ['anthropic claude-sonnet-4-6-simulated'],
+    root: [`anthropic ${defaultModels.anthropic}-simulated`],
+    child: [`anthropic ${defaultModels.anthropic}-simulated`],
   })
   expect(played({ model: 'big', childModel: 'small' }).child).toEqual(['anthropic small-simulated'])
 })
@@ -43,10 +46,12 @@ test('an address of one’s own is spoken to in the language that all servers kn
 })
 
 test('the group called default is the default, and else the first', () => {
-  expect(names({ authGroups: { b: openai, default: anthropic } }).root).toEqual(['anthropic claude-sonnet-4-6'])
-  expect(names({ authGroups: { b: openai, a: anthropic } }).root).toEqual(['openai-responses gpt-5.4'])
+  expect(names({ authGroups: { b: openai, default: anthropic } }).root).toEqual([
+    `anthropic ${defaultModels.anthropic}`,
+  ])
+  expect(names({ authGroups: { b: openai, a: anthropic } }).root).toEqual([`openai-responses ${defaultModels.openai}`])
   expect(names({ authGroups: { b: openai, a: anthropic }, defaultAuth: 'a' }).root).toEqual([
-    'anthropic claude-sonnet-4-6',
+    `anthropic ${defaultModels.anthropic}`,
   ])
 })
 
@@ -55,7 +60,9 @@ test('sub tasks take the model of the root where their group can offer it, and e
 
   expect(names({ authGroups, model: 'big' }).child).toEqual(['anthropic big'])
   expect(names({ authGroups, model: 'big', childAuth: 'a2' }).child).toEqual(['anthropic big'])
-  expect(names({ authGroups, model: 'big', childAuth: 'o' }).child).toEqual(['openai-responses gpt-5.4'])
+  expect(names({ authGroups, model: 'big', childAuth: 'o' }).child).toEqual([
+    `openai-responses ${defaultModels.openai}`,
+  ])
   expect(names({ authGroups, model: 'big', childModel: 'small' }).child).toEqual(['anthropic small'])
 })
 
@@ -151,7 +158,7 @@ test('a route reaches its provider with its own key, in its own language', async
     ['/v1/messages', 'Bearer sk-a'],
     ['/v1/chat/completions', 'Bearer sk-o'],
   ])
-  expect(mock.requests.map(({ body }) => JSON.parse(body).model)).toEqual(['claude-sonnet-4-6', 'qwen'])
+  expect(mock.requests.map(({ body }) => JSON.parse(body).model)).toEqual([defaultModels.anthropic, 'qwen'])
 })
 
 function names(settings: Partial<ModelSettings>): { root: string[]; child: string[] } {

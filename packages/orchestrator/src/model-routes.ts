@@ -4,6 +4,8 @@ import {
   createAnthropicAdapter,
   createOpenaiChatAdapter,
   createOpenaiResponsesAdapter,
+  defaultModels,
+  type PricingOverrides,
   type ProviderAdapter,
   type Route,
 } from '@matrix/provider-loop'
@@ -15,9 +17,12 @@ export type SecretSink = { add(name: string, value: string): void }
 
 /** The connections to providers: one for each set of credentials, kept for as long as there are agents. */
 export type Adapters = {
-  get(group: AuthGroup): ProviderAdapter
+  get(group: AuthGroup, options?: ConnectOptions): ProviderAdapter
   close(): void
 }
+
+/** How long a provider may send nothing, and prices that are known better than in the table. */
+export type ConnectOptions = { timeoutMs?: number | undefined; pricing?: PricingOverrides | undefined }
 
 /** Where agents find their models: the first choice, then where to go on when it fails. */
 export type ModelRoutes = { root: Route[]; child: Route[] }
@@ -25,14 +30,15 @@ export type ModelRoutes = { root: Route[]; child: Route[] }
 export type ModelSettings = Pick<
   Settings,
   'authGroups' | 'defaultAuth' | 'model' | 'childAuth' | 'childModel' | 'fallbackModels'
->
+> &
+  Partial<Pick<Settings, 'modelTimeoutMs' | 'prices'>>
 
 export function openAdapters(): Adapters {
   const adapters = new Map<string, ProviderAdapter>()
   return {
-    get(group) {
-      const key = JSON.stringify(Object.entries(group).sort())
-      const adapter = adapters.get(key) ?? connect(group)
+    get(group, options = {}) {
+      const key = JSON.stringify([Object.entries(group).sort(), options])
+      const adapter = adapters.get(key) ?? connect(group, options)
       adapters.set(key, adapter)
       return adapter
     },
@@ -57,7 +63,11 @@ export function createModelRoutes(
   const model = settings.model ?? defaultModel(auth, root, 'model')
   const childModel =
     settings.childModel ?? (isSameOffer(root, child) ? model : defaultModel(childAuth, child, 'childModel'))
-  const route = (group: AuthGroup, name: string): Route => ({ adapter: adapters.get(group), model: name })
+  const options = { timeoutMs: settings.modelTimeoutMs, pricing: pricingOf(settings.prices) }
+  const route = (group: AuthGroup, name: string): Route => ({
+    adapter: adapters.get(group, options),
+    model: name,
+  })
   const fallbacks = settings.fallbackModels.map((each) =>
     route(getGroup(settings, each.auth, 'fallbackModels'), each.model),
   )
@@ -86,24 +96,40 @@ export function withScript<T extends ModelSettings>(settings: T, baseUrl: string
 const openaiHost = 'api.openai.com'
 
 /** OpenAI itself speaks Responses; everything that only resembles it speaks Chat. */
-function connect(group: AuthGroup): ProviderAdapter {
+function connect(group: AuthGroup, { timeoutMs, pricing }: ConnectOptions): ProviderAdapter {
+  const given = { ...(timeoutMs !== undefined && { timeoutMs }), ...(pricing && { pricing }) }
   if (providerOf(group) === 'openai') {
     const { openaiApiKey, openaiBaseUrl } = group
-    const options = { ...(openaiApiKey && { apiKey: openaiApiKey }), ...(openaiBaseUrl && { openaiBaseUrl }) }
+    const options = {
+      ...(openaiApiKey && { apiKey: openaiApiKey }),
+      ...(openaiBaseUrl && { openaiBaseUrl }),
+      ...given,
+    }
     return isOwnAddress(group) ? createOpenaiChatAdapter(options) : createOpenaiResponsesAdapter(options)
   }
   const { anthropicApiKey, claudeOauthToken, anthropicBaseUrl } = group
-  const apiKey = anthropicApiKey ?? (claudeOauthToken ? undefined : 'none')
+  // With both, the key: two ways of signing in on one request are refused.
+  const authToken = anthropicApiKey ? undefined : claudeOauthToken
   return createAnthropicAdapter({
-    // With both, the key: two ways of signing in on one request are refused.
-    ...(apiKey ? { apiKey } : { authToken: claudeOauthToken ?? '' }),
+    ...(anthropicApiKey && { apiKey: anthropicApiKey }),
+    ...(authToken && { authToken }),
     ...(anthropicBaseUrl && { baseUrl: anthropicBaseUrl }),
+    ...given,
   })
 }
 
 /** A server of the user's own, which nobody here knows the models of. */
 function isOwnAddress({ openaiBaseUrl }: AuthGroup): boolean {
   return openaiBaseUrl !== undefined && new URL(openaiBaseUrl).host !== openaiHost
+}
+
+function pricingOf(prices: Settings['prices'] = {}): PricingOverrides {
+  return Object.fromEntries(
+    Object.entries(prices).map(([model, { input, output, cacheRead = input, cacheWrite = input }]) => [
+      model,
+      { input, output, cacheRead, cacheWrite },
+    ]),
+  )
 }
 
 function hideSecrets(groups: Settings['authGroups'], secrets: SecretSink): void {
@@ -149,8 +175,6 @@ export function findRootModel({ model, defaultAuth, authGroups }: ModelSettings)
   const group = name !== undefined && Object.hasOwn(authGroups, name) ? authGroups[name] : undefined
   return group && !isOwnAddress(group) ? defaultModels[providerOf(group) ?? 'anthropic'] : undefined
 }
-
-const defaultModels = { anthropic: 'claude-sonnet-4-6', openai: 'gpt-5.4' } as const
 
 function defaultModel(name: string, group: AuthGroup, setting: 'model' | 'childModel'): string {
   if (!isOwnAddress(group)) return defaultModels[providerOf(group) ?? 'anthropic']

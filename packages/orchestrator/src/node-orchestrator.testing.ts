@@ -32,11 +32,17 @@ export async function openTestOrchestrator(
   await makeData(dataDirectory, settings)
   const mock = await openMockProvider({ stateless: true } as never)
   const open = () =>
-    openNodeOrchestrator({ dataDirectory, mock: { baseUrl: mock.url, isDemo: () => false }, ...options })
+    openNodeOrchestrator({
+      dataDirectory,
+      homeDirectory: home,
+      mock: { baseUrl: mock.url, isDemo: () => false },
+      ...options,
+    })
   const orchestrator = await open()
   let current = orchestrator
   await orchestrator.resume()
-  const project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository } })
+  const body = { path: repository, setup: { choice: 'none' as const } }
+  const project = await orchestrator.registerProject({ params: {}, query: {}, body })
   allowEverything(orchestrator, project.id)
   const params = { projectId: project.id, taskId: project.rootTaskId ?? '' }
   return {
@@ -76,13 +82,14 @@ function allowEverything(orchestrator: Orchestrator, projectId: string): void {
 }
 
 async function makeRepository(folder: string): Promise<void> {
-  await mkdir(join(folder, '.mxd/hooks'), { recursive: true })
-  await writeFile(join(folder, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
+  await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'readme.md'), 'hello\n')
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder })
   git('init', '--quiet', '-b', 'trunk')
+  git('config', 'user.name', 'Ada')
+  git('config', 'user.email', 'ada@example.com')
   git('add', '--all')
-  git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'first')
+  git('commit', '--quiet', '-m', 'first')
 }
 
 /** With the built-in tools alone: the others would be fetched. */

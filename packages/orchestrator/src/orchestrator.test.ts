@@ -22,10 +22,9 @@ beforeEach(async () => {
   await chmod(home, 0o755)
   process.env.HOME = home
   repository = join(home, 'shop')
-  await mkdir(join(repository, '.mxd/hooks'), { recursive: true })
+  await mkdir(join(repository, '.mxd'), { recursive: true })
   await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
   await writeFile(join(repository, 'readme.md'), 'hello\n')
-  await writeFile(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
   git('init', '--quiet', '-b', 'trunk')
   git('add', '--all')
   git('commit', '--quiet', '-m', 'first')
@@ -39,7 +38,11 @@ beforeEach(async () => {
     dataDirectory: data,
     mock: { baseUrl: mock.url, isDemo: () => false },
   })
-  const project = await orchestrator.registerProject({ params: {}, query: {}, body: { path: repository } })
+  const project = await orchestrator.registerProject({
+    params: {},
+    query: {},
+    body: { path: repository, setup: { choice: 'none' } },
+  })
   projectId = project.id
   rootId = project.rootTaskId ?? ''
 })

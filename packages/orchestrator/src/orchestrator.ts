@@ -1,20 +1,30 @@
 import type { DataStore } from '@matrix/event-store'
-import { MatrixError, queueMessage } from '@matrix/protocol'
-import type { Attention, ConfigLayer, Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import { MatrixError, printableLine, queueMessage } from '@matrix/protocol'
+import type { Attention, ConfigLayer, Frame, ListedHost, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
-import type { SetupHook, TreeOptions, Worktrees } from '@matrix/task-tree'
-import type { Config, Settings } from './config/config.ts'
+import type { TreeOptions, Worktrees } from '@matrix/task-tree'
+import type { Config, ListPlace, Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
 import { deliverMessage } from './delivery.ts'
 import { problemOf } from './halt.ts'
+import { openHostAccess, parseHostEntry } from './host-access.ts'
 import { createLimiter } from './limiter.ts'
 import type { Operations, Orchestrator, Resumed } from './operations.ts'
-import { type OpenProject, openProject, type ProjectPorts, viewBrokenProject } from './project.ts'
+import {
+  type OpenProject,
+  openProject,
+  type ProjectPorts,
+  viewBrokenProject,
+  type WorktreeQuestions,
+} from './project.ts'
 import { agentsAbove, type Prompts, type Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
-import { refreshAgents } from './stop.ts'
+import { decisionOf } from './setup/setup.ts'
+import type { SetupDecision } from './setup/setup-decision.ts'
+import type { SetupHost } from './setup/setup-host.ts'
+import { refreshAgents, resumeBlocked } from './stop.ts'
 import { heedBudget } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { ToolHost } from './tool-host.ts'
@@ -32,10 +42,12 @@ export type OrchestratorPorts = {
   /** The project's own folder in the data directory. */
   directoryOf(projectId: string): string
   openStore(directory: string): Promise<DataStore>
-  openWorktrees(project: Registered, approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
+  openWorktrees(project: Registered, about: WorktreeQuestions): Promise<Worktrees>
   findBaseBranch(project: Registered): Promise<string>
   treeOptions(project: Registered): TreeOptions
-  toolsOf(project: Registered): ToolHost
+  /** `onAgreed` is called when the user has approved something that agents can use from then on. */
+  toolsOf(project: Registered, onAgreed: () => void): ToolHost
+  setupOf(project: Registered): SetupHost
   promptsOf(project: Registered): Prompts
   routes(settings: Settings, role: Role, project: Registered): Promise<Route[]> | Route[]
   provider(settings: Settings): { kind: 'mock' | 'configured' | 'missing'; model: string | null }
@@ -84,15 +96,18 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       world,
       directory: ports.directoryOf(id),
       openStore: ports.openStore,
-      openWorktrees: (approveSetup) => ports.openWorktrees(registered, approveSetup),
+      openWorktrees: (about) => ports.openWorktrees(registered, about),
       trust: ports.trust,
       telemetry: ports.telemetry,
       findBaseBranch: () => ports.findBaseBranch(registered),
       treeOptions: ports.treeOptions(registered),
-      tools: ports.toolsOf(registered),
+      tools: ports.toolsOf(registered, () => refreshProject(id)),
+      setup: ports.setupOf(registered),
+      hosts: openHostAccess(world, { project: registered, config, directory: ports.directoryOf(id) }),
       prompts: {
         system: (role, options) => ports.promptsOf(registry.get(id)).system(role, options),
         header: (about) => ports.promptsOf(registry.get(id)).header(about),
+        instructions: async (worktree) => (await ports.promptsOf(registry.get(id)).instructions?.(worktree)) ?? [],
       },
       neighbours: {
         list: () => registry.list().filter((other) => other.id !== id),
@@ -106,6 +121,11 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       onChanged: () => showProject(id),
       later: ports.later,
     }
+  }
+
+  function refreshProject(id: string): void {
+    const entry = entries.get(id)
+    if (entry && 'open' in entry) void refreshAgents(entry.open.ctx)
   }
 
   async function open(registered: Registered): Promise<Entry> {
@@ -173,7 +193,11 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
   const shared: Omit<Operations, keyof typeof projectOperations> = {
     listProjects: async () => [...entries.values()].map(viewOf),
     async registerProject({ body }) {
-      const { id } = await registry.register(body)
+      const { setup: choice, ...given } = body
+      const decision = choice && decisionOf(choice, choice.seen ?? null, new Date(world.clock.now()).toISOString())
+      const registered = await registry.register(given)
+      const { id } = registered
+      if (decision) await keepFirst(ports.setupOf(registered), decision, choice?.seen)
       return inTurn(openings, id, () => reopen(id))
     },
     updateProject: ({ params, body }) =>
@@ -241,9 +265,24 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       if (body.decision === 'approve')
         await ctx.tools.approveDrift?.({ agents: agentsAbove(ctx, taskId), alias, surface: body.surface })
       // The same denial that a person would write into the settings, where they can take it back.
-      else await config.deny(registry.get(projectId), `@${alias}/*`)
+      else await config.addTo('deny', `@${alias}/*`, { layer: 'local', project: registry.get(projectId) })
       await configChanged('local', projectId)
       return view()
+    },
+    listHosts: ({ query }) => listHosts(query.projectId),
+    async addHost({ query, body }) {
+      await config.addTo('hosts', parseHostEntry(body.host, { anyHost: true }), hostPlace(query.projectId))
+      await configChanged(hostPlace(query.projectId).layer, query.projectId)
+      return listHosts(query.projectId)
+    },
+    async removeHost({ query }) {
+      const wasThere = await config.removeFrom('hosts', query.host, hostPlace(query.projectId))
+      if (!wasThere)
+        throw new MatrixError('REQUEST_INVALID', `${printableLine(query.host)} is not in this list.`, {
+          hint: 'List the hosts with matrix hosts.',
+        })
+      await configChanged(hostPlace(query.projectId).layer, query.projectId)
+      return listHosts(query.projectId)
     },
     async setConfig({ params, query, body }) {
       await config.set(params.layer, params.key, body.value, projectFor(query.projectId))
@@ -253,6 +292,17 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       await config.unset(params.layer, params.key, projectFor(query.projectId))
       return configChanged(params.layer, query.projectId)
     },
+  }
+
+  function hostPlace(projectId: string | undefined): ListPlace {
+    return projectId === undefined ? { layer: 'global' } : { layer: 'local', project: registry.get(projectId) }
+  }
+
+  /** Those for all projects come first, and are named once. */
+  async function listHosts(projectId: string | undefined): Promise<ListedHost[]> {
+    const everywhere = (await config.resolve()).settings.hosts
+    const all = (await config.resolve(projectFor(projectId))).settings.hosts
+    return all.map((host) => ({ host, layer: everywhere.includes(host) ? 'global' : 'local' }))
   }
 
   function projectFor(projectId: string | undefined): { id: string; path: string } | undefined {
@@ -269,6 +319,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       // Asking for the settings puts them in force.
       await ctx.settings()
       await refreshAgents(ctx)
+      if (provider.kind !== 'missing') await resumeBlocked(ctx, ['PROVIDER_MISSING'])
+      // A host that was missing may be allowed now.
+      await resumeBlocked(ctx, ['SETUP_FAILED'])
       await heedBudget(ctx, ctx.tree.root().id)
     }
     emit({ kind: 'config', projectId: layer === 'global' ? null : (projectId ?? null) })
@@ -326,4 +379,10 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       await ports.close()
     },
   }
+}
+
+/** For a project that is being added: the script that its repository has now is the one that was seen, unless another is named. */
+async function keepFirst(setup: SetupHost, decision: SetupDecision, seen: string | null | undefined): Promise<void> {
+  const current = seen === undefined ? ((await setup.findScript())?.sha256 ?? null) : seen
+  await setup.decisions.keep({ ...decision, seen: current })
 }

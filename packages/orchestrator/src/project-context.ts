@@ -8,11 +8,15 @@ import type { OpenApproval } from './approvals.ts'
 import type { AttentionList } from './attention.ts'
 import type { Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
+import type { OpenForward } from './forwards.ts'
+import type { HostAccess } from './host-access.ts'
+import type { Instruction } from './instructions.ts'
 import type { Ledger } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { RoomWatch } from './room-watch.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
+import type { SetupHost } from './setup/setup-host.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
 import type { Turns } from './turns.ts'
@@ -23,8 +27,11 @@ export type Role = 'root' | 'task'
 /** What an agent is told before anybody speaks to it. */
 export type Prompts = {
   /** `maySplit` is false where the tree may grow no deeper. */
-  system(role: Role, options: { maySplit: boolean }): string
-  header(about: { worktree: string; memory: string | undefined; task: TaskNode; role: Role }): string
+  system(role: Role, options: { maySplit: boolean; tools: readonly string[] }): string
+  /** Where a task works and what it is told first: read anew for a session that begins or was compacted. */
+  header(about: { worktree: string; task: TaskNode; tools: readonly string[] }): Promise<string> | string
+  /** The instruction files that agents in this worktree are given. */
+  instructions?(worktree: string): Promise<Instruction[]>
 }
 
 /** Other projects, as the agents of this one see them. */
@@ -43,6 +50,7 @@ export type ProjectContext = {
   readonly tree: TaskTree<Agent>
   readonly worktrees: Worktrees
   readonly tools: ToolHost
+  readonly hosts: HostAccess
   readonly prompts: Prompts
   readonly neighbours: Neighbours
   readonly ledger: Ledger
@@ -61,12 +69,17 @@ export type ProjectContext = {
   readonly processes: Map<string, BackgroundCommand & { taskId: string; startedAt: string }>
   /** Whose sessions were looked through for commands that ran when Matrix ended. */
   readonly searchedForLost: Set<string>
+  /** Ports of sandboxes that the user reaches, by id. */
+  readonly forwards: Map<string, OpenForward>
   /** Ends the wait for each open question. */
   readonly questionTimers: Map<string, () => void>
   /** Each call that a person is asked about, by the id of the request. */
   readonly approvals: Map<string, OpenApproval>
-  /** Which versions of the setup script a person is being asked about, by their hash. */
-  readonly setupApprovals: Map<string, Promise<boolean>>
+  readonly setup: SetupHost
+  /** Whether the user is being asked about the setup: `settled` closes the question. */
+  readonly setupQuestion: { asking: Promise<void> | undefined; settled: AbortController }
+  /** Lets tasks resume that the setup had blocked. */
+  setupDecided(): void
   /** What reaches a session does so one after the other. */
   readonly deliveries: Turns
   settings(): Promise<Settings>

@@ -1,8 +1,9 @@
 import { readPage } from '@matrix/event-store'
 import { MatrixError, queueMessage } from '@matrix/protocol'
-import type { BackgroundProcess, EventPage } from '@matrix/protocol/http'
+import type { BackgroundProcess, EventPage, Problem } from '@matrix/protocol/http'
 import { answerApproval } from './approvals.ts'
 import { deliverMessage } from './delivery.ts'
+import { closeForward, openForward, viewForward } from './forwards.ts'
 import { problemOf, showProblem } from './halt.ts'
 import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
@@ -10,6 +11,8 @@ import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-c
 import { answerQuestion } from './question.ts'
 import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
+import { findDecision, keepChoice, readSetup } from './setup/setup.ts'
+import { undecided } from './setup/setup-decision.ts'
 import { resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
 import {
@@ -47,7 +50,11 @@ export const projectOperations: ProjectOperations = {
     const task = ctx.tree.get(params.taskId)
     const { agent, childAgent } = await ctx.settings()
     const named = [task, ...ctx.tree.ancestors(task.id)].find((each) => each.agent !== undefined)?.agent
-    return viewTaskDetail(ctx, task, named ?? (roleOf(task) === 'root' ? agent : (childAgent ?? agent)))
+    const given = task.worktreePath ? await ctx.prompts.instructions?.(task.worktreePath) : []
+    return {
+      ...viewTaskDetail(ctx, task, named ?? (roleOf(task) === 'root' ? agent : (childAgent ?? agent))),
+      instructions: given?.map(({ path, origin, notes }) => ({ path, origin, notes })),
+    }
   },
   updateTask: async (ctx, { params, body }) =>
     viewTask(ctx, await updateTask(ctx, params.taskId, withoutUndefined(body), byUser)),
@@ -63,11 +70,12 @@ export const projectOperations: ProjectOperations = {
     const task = ctx.tree.get(params.taskId)
     const id = `user/${body.requestId ?? ctx.world.newId()}`
     const { text, images } = body
+    const waitsFor = task.worktreePath === null ? await findObstacle(ctx) : null
     await deliverMessage(ctx, task.id, queueMessage.user({ id, text, ...(images?.length && { images }) }), {
       byPerson: true,
     })
     await tellTaskAbove(ctx, task.id, id, text)
-    return { messageId: id }
+    return { messageId: id, waitsFor }
   },
   listMessages: async (ctx, { params }) => [...ctx.facts.of(ctx.tree.get(params.taskId).id).pending.values()],
   async withdrawMessage(ctx, { params }) {
@@ -80,6 +88,12 @@ export const projectOperations: ProjectOperations = {
     await ctx.log.append(task.id, [{ type: 'messages_withdrawn', taskId: task.id, ts, messageIds: [params.messageId] }])
     ctx.touch(task.id)
     return null
+  },
+
+  getSetup: (ctx) => readSetup(ctx),
+  async decideSetup(ctx, { body }) {
+    await keepChoice(ctx, body)
+    return readSetup(ctx)
   },
 
   stopAgent: async (ctx, { params }) => ({ stopped: await stopAgents(ctx, ctx.tree.get(params.taskId).id) }),
@@ -128,6 +142,13 @@ export const projectOperations: ProjectOperations = {
   },
   async killProcess(ctx, { params }) {
     await processOf(ctx, params.processId).kill()
+    return null
+  },
+
+  listForwards: async (ctx) => [...ctx.forwards.values()].map(viewForward),
+  openForward: (ctx, { params, body }) => openForward(ctx, params.taskId, body),
+  async closeForward(ctx, { params }) {
+    await closeForward(ctx, params.forwardId)
     return null
   },
 
@@ -185,6 +206,14 @@ export const projectOperations: ProjectOperations = {
     for await (const batch of ctx.store.read(id, { after: query.after, limit: query.limit })) events.push(...batch)
     return { events, lastSeq, more: (events.at(-1)?.seq ?? lastSeq) < lastSeq }
   },
+}
+
+/** What keeps a task from starting that has no worktree yet. The message to it is kept, and read once that is settled. */
+async function findObstacle(ctx: ProjectContext): Promise<Problem | null> {
+  const nameless = await ctx.setup.checkIdentity().then(() => null, problemOf)
+  if (nameless) return nameless
+  if (await findDecision(ctx)) return null
+  return undecided('The task waits: the setup of this project is not decided').toJSON()
 }
 
 /** The task above hears what a person said to one of its sub tasks, if it is at work. */

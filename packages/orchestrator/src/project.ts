@@ -1,29 +1,40 @@
 import { type DataStore, findResumeState } from '@matrix/event-store'
-import { type DurableEvent, MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
+import {
+  type BudgetKind,
+  budgetKinds,
+  type DurableEvent,
+  everyBudgetKind,
+  MatrixError,
+  TaskId,
+  type TaskNode,
+} from '@matrix/protocol'
 import type { Frame, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import {
   createTree,
   openTree,
   rebuildTree,
-  type SetupHook,
   type TaskTree,
   type TreeOptions,
   type Worktrees,
+  type WorktreesOptions,
 } from '@matrix/task-tree'
 import type { Agent, EventOf } from './agent.ts'
 import { createAttentionList } from './attention.ts'
 import type { Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
+import type { HostAccess } from './host-access.ts'
 import { interruptAgent } from './launch.ts'
-import { type BudgetLimit, createLedger } from './ledger.ts'
+import { type BudgetLimit, createLedger, removedFrom } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import type { Neighbours, ProjectContext, Prompts, Role } from './project-context.ts'
 import type { Project as Registered } from './project-registry.ts'
 import { createRoomWatch, goOnWithRoom, tasksWithoutRoom } from './room-watch.ts'
 import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
-import { approveSetup } from './setup-approval.ts'
+import type { SetupHost } from './setup/setup-host.ts'
+import { resumeBlocked } from './stop.ts'
+import { budgetsOf } from './task-budgets.ts'
 import { createTaskFrames } from './task-frames.ts'
 import { agentActivity, isBusy, viewTask } from './task-view.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -36,11 +47,13 @@ export type ProjectPorts = {
   /** The project's own folder in the data directory. */
   directory: string
   openStore(directory: string): Promise<DataStore>
-  openWorktrees(approveSetup: (hook: SetupHook) => Promise<boolean>): Promise<Worktrees>
+  openWorktrees(about: WorktreeQuestions): Promise<Worktrees>
   /** Which branch work starts from, for a project that begins. */
   findBaseBranch(): Promise<string>
   treeOptions: TreeOptions
   tools: ToolHost
+  hosts: HostAccess
+  setup: SetupHost
   prompts: Prompts
   trust: Trust
   telemetry: Telemetry | undefined
@@ -55,6 +68,9 @@ export type ProjectPorts = {
   /** Does something a moment later, when everything that is happening now has happened. */
   later(work: () => void): void
 }
+
+/** What worktrees have to be told by the project. */
+export type WorktreeQuestions = Required<Pick<WorktreesOptions, 'branchesFor'>>
 
 export type OpenProject = {
   ctx: ProjectContext
@@ -71,7 +87,9 @@ export async function openProject(registered: Registered, ports: ProjectPorts): 
   const notices: string[] = []
   try {
     const tree = await openOrRebuildTree(registered, ports, store, notices)
-    const worktrees = await ports.openWorktrees((hook) => approveSetup(ctx, hook))
+    const worktrees = await ports.openWorktrees({
+      branchesFor: (taskId) => branchesNear(tree, taskId),
+    })
     const ctx: ProjectContext = buildContext(registered, ports, { store, tree, worktrees })
     return {
       ctx,
@@ -113,7 +131,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   const ledger = createLedger({
     limits: (taskId) => limitsOf(tree, taskId, inForce),
     below: (taskId) => (tree.find(taskId) ? tree.subtree(taskId).map((task) => task.id) : [taskId]),
-    removedCost: (taskId) => tree.find(taskId)?.removedCostUsd ?? 0,
+    removed: (taskId) => removedFrom(tree.find(taskId)),
     onSpent: (taskId) => {
       for (const task of [tree.get(taskId), ...tree.ancestors(taskId)]) frames.touch(task.id)
     },
@@ -137,6 +155,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     tree,
     worktrees,
     tools: ports.tools,
+    hosts: ports.hosts,
     prompts: ports.prompts,
     trust: ports.trust,
     telemetry: ports.telemetry,
@@ -153,10 +172,13 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
       onRoom: () => goOnWithRoom(ctx),
     }),
     processes: new Map(),
+    forwards: new Map(),
     searchedForLost: new Set(),
     questionTimers: new Map(),
     approvals: new Map(),
-    setupApprovals: new Map(),
+    setup: ports.setup,
+    setupQuestion: { asking: undefined, settled: new AbortController() },
+    setupDecided: () => void resumeBlocked(ctx, ['SETUP_UNDECIDED', 'SETUP_FAILED']),
     deliveries: new Map(),
     settings,
     routes: ports.routes,
@@ -170,18 +192,33 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   return ctx
 }
 
-type Budgets = Pick<Settings, 'budgetUsd' | 'treeBudgetUsd'>
+/** The branches that concern a task: the user's, that of the task above, and those of its sub tasks. */
+function branchesNear(tree: TaskTree<Agent>, taskId: string): string[] {
+  const task = tree.find(taskId)
+  if (!task) return []
+  const above = tree.ancestors(taskId).find(({ folder }) => !folder)
+  const below = tree.subtree(taskId).filter(({ status }) => status !== 'closed')
+  return [tree.root().baseBranch, above?.branch, ...below.map(({ branch }) => branch)].filter(
+    (name) => !!name,
+  ) as string[]
+}
+
+type Budgets = Partial<Pick<Settings, (typeof budgetKinds)[BudgetKind]['budget' | 'treeBudget']>>
 
 /** A task's own budget covers what it has others do; the one from the settings is for each task by itself. */
-function limitsOf(tree: TaskTree<Agent>, taskId: string, { budgetUsd, treeBudgetUsd }: Budgets): BudgetLimit[] {
+function limitsOf(tree: TaskTree<Agent>, taskId: string, settings: Budgets): BudgetLimit[] {
   const task = tree.get(taskId)
-  const limits: BudgetLimit[] = []
-  if (budgetUsd !== undefined && task.budgetUsd === undefined)
-    limits.push({ taskId: task.id, budgetUsd, counts: 'own' })
-  for (const each of [task, ...tree.ancestors(task.id)])
-    if (each.budgetUsd !== undefined) limits.push({ taskId: each.id, budgetUsd: each.budgetUsd, counts: 'tree' })
-  if (treeBudgetUsd !== undefined) limits.push({ taskId: tree.root().id, budgetUsd: treeBudgetUsd, counts: 'tree' })
-  return limits
+  return everyBudgetKind.flatMap((kind) => {
+    const { budget, treeBudget } = budgetKinds[kind]
+    const limits: BudgetLimit[] = []
+    const add = (owner: string, limit: number | undefined, counts: BudgetLimit['counts']) => {
+      if (limit !== undefined) limits.push({ taskId: owner, kind, limit, counts })
+    }
+    if (task[budget] === undefined) add(task.id, settings[budget], 'own')
+    for (const each of [task, ...tree.ancestors(task.id)]) add(each.id, each[budget], 'tree')
+    add(tree.root().id, settings[treeBudget], 'tree')
+    return limits
+  })
 }
 
 function viewProject(registered: Registered, ctx: ProjectContext, isDemo: boolean): ProjectView {
@@ -198,7 +235,7 @@ function viewProject(registered: Registered, ctx: ProjectContext, isDemo: boolea
       live: ctx.tree.list().filter(({ status, folder }) => status === 'in_progress' && !folder).length,
       working: agents.filter((agent) => isBusy(agentActivity(ctx, agent))).length,
     },
-    costUsd: ctx.ledger.treeSpent(root.id),
+    costUsd: ctx.ledger.treeSpent(root.id).usd,
     isDemo,
     registeredAt: registered.registeredAt,
   }
@@ -311,7 +348,7 @@ function taskFromSession(
   events: DurableEvent[],
   { name, baseBranch }: Pick<Rebuilding, 'name' | 'baseBranch'>,
 ): TaskNode {
-  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent, budgetUsd } = started
+  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent } = started
   const end = events.findLast(
     (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
   )
@@ -331,7 +368,7 @@ function taskFromSession(
     createdAt: ts,
     updatedAt: events.at(-1)?.ts ?? ts,
     ...(agent !== undefined && { agent }),
-    ...(budgetUsd !== undefined && { budgetUsd }),
+    ...budgetsOf(started),
     ...(parentId === null && { baseBranch }),
   }
 }

@@ -1,6 +1,7 @@
 import { findPendingMessages, findResumeState, type Repair, readPage } from '@matrix/event-store'
-import { type DurableEvent, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
+import { type DurableEvent, isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
+import { totalTokens } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLongLost, reportRecentlyLost } from './background.ts'
@@ -12,6 +13,7 @@ import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
 import { tellOfRoom } from './room-watch.ts'
 import { archiveOldSessions } from './session-retention.ts'
+import { askForSetup, findDecision } from './setup/setup.ts'
 import { deliverNotices, heedBudget, tidyClosed } from './tasks.ts'
 import { isWaiting } from './waiting.ts'
 
@@ -49,6 +51,8 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   // Somebody may have raised a budget while nobody was there to hear of it.
   await ctx.settings()
   await heedBudget(ctx, ctx.tree.root().id)
+  // Asked before anything is sent: the first message should not be the one that waits.
+  if (!(await findDecision(ctx))) void askForSetup(ctx).catch(() => undefined)
   void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
@@ -83,8 +87,14 @@ export async function repairTask(ctx: ProjectContext, taskId: string): Promise<R
 
 /** Forked sessions carry what their source has spent; only a session's own turns are its own. */
 function loadCosts(ctx: ProjectContext): void {
-  for (const { task, session, usd } of ctx.store.index.costs(['task', 'session']))
-    if (task !== undefined && task === session) ctx.ledger.load(task, usd)
+  for (const { task, session, ...cost } of ctx.store.index.costs(['task', 'session']))
+    if (task !== undefined && task === session)
+      ctx.ledger.load(task, {
+        usd: cost.usd,
+        tokens: totalTokens(cost),
+        minutes: cost.workMs / 60_000,
+        unpricedTurns: cost.unpricedTurns,
+      })
 }
 
 type Verdict = 'waiting' | 'continued' | 'ended'
@@ -154,7 +164,10 @@ const news: ReadonlySet<QueueMessage['source']> = new Set(['tree_change', 'task_
  * answer hears together with it that a command has ended.
  */
 function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (message: QueueMessage) => boolean {
-  return ({ source }) => !(isDone && news.has(source)) && !(isAsking && source === 'background_complete')
+  return (message) =>
+    isWaking(message) &&
+    !(isDone && news.has(message.source)) &&
+    !(isAsking && message.source === 'background_complete')
 }
 
 /** Whether the last thing that happened was a problem that only a person can solve. */

@@ -1,6 +1,7 @@
 import { MatrixError, type TaskNode } from '@matrix/protocol'
 import type { ChangesView, MergeOutcome } from '@matrix/protocol/http'
 import type { ChangesOptions, CommitOptions, Committed, MergeOptions } from '@matrix/task-tree'
+import { findGitProblem } from './git-note.ts'
 import { ensureTarget } from './launch.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 import { reviewTask } from './review-attention.ts'
@@ -33,7 +34,8 @@ export async function readTaskChanges(
   const branches = await branchesOf(ctx, task)
   const changes = await ctx.worktrees.changes({ ...branches, ...options }).catch(explainClosed(task))
   const uncommitted = await ctx.worktrees.uncommitted(task.id)
-  return { branch: branches.branch, targetBranch: branches.baseBranch, ...changes, uncommitted }
+  const problem = findGitProblem(ctx.worktrees.gitStatus(task.id))?.message ?? null
+  return { branch: branches.branch, targetBranch: branches.baseBranch, ...changes, uncommitted, problem }
 }
 
 /** Merges a task into the branch it came from. Only a person merges the root, because its target is the user's own branch. */

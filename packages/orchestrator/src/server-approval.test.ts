@@ -164,6 +164,7 @@ function open({ user, repository, agent }: Given, disk: Iterable<[string, string
       started.push(...args)
       return pinnedNotes(args)
     },
+    onAgreed: () => {},
     onProblem(error) {
       throw error
     },

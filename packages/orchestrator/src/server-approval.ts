@@ -1,4 +1,5 @@
 import { digestValue, type SideEffect } from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
 import type { ApprovalAnswer, ApprovalRequest, LockFiles, PinnedServer } from '@matrix/tool-manager'
 import type { Config, ConfigProject, UnapprovedServer } from './config/config.ts'
 import type { McpServerConfig } from './config/settings.ts'
@@ -10,11 +11,13 @@ export type ServerApprovalPorts = {
   world: Pick<World, 'clock'>
   project: ConfigProject
   config: Pick<Config, 'resolve' | 'approveServer'>
-  catalog: Pick<ManifestCatalog, 'findUnapproved' | 'approve'>
+  catalog: Pick<ManifestCatalog, 'get' | 'findUnapproved' | 'approve'>
   agreed: AgreedServers
   /** Starts a server in a box to see what it has. */
   pin(draft: ReturnType<typeof draftOf>): Promise<PinnedServer & { lockFiles: LockFiles }>
   onProblem(error: unknown, about: string): void
+  /** The user has approved something that agents can use from now on. */
+  onAgreed(): void
 }
 
 /** Puts something before a person and waits for the answer. */
@@ -27,6 +30,8 @@ export type ServerApprovals = {
   keep(server: AgreedServer): Promise<void>
   /** Puts everything before a person that agents by these manifests would have if somebody agreed. Never fails; nobody has to wait for it. */
   review(agents: readonly string[], ask: Ask): Promise<void>
+  /** Puts those manifests before the user without which these agents cannot start, and waits for the answers. */
+  awaitAgents(agents: readonly string[], ask: Ask): Promise<void>
 }
 
 /** Nobody is hurried, and no agent waits: what is agreed to is there for those that start afterwards. */
@@ -35,17 +40,24 @@ const PATIENCE_MS = 365 * 24 * 3600 * 1000
 export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals {
   const { project, config, catalog, agreed } = ports
   // What is being asked or was denied is not asked again for as long as this process lives.
-  const asked = new Set<string>()
+  const asked = new Map<string, Promise<boolean>>()
 
-  async function once(key: string, about: string, work: () => Promise<void>): Promise<void> {
-    if (asked.has(key)) return
-    asked.add(key)
-    try {
-      await work()
-    } catch (error) {
-      asked.delete(key)
-      ports.onProblem(error, about)
-    }
+  function once(key: string, about: string, work: () => Promise<boolean>): Promise<boolean> {
+    const known = asked.get(key)
+    if (known) return known
+    const asking = work().then(
+      (isAgreed) => {
+        if (isAgreed) ports.onAgreed()
+        return isAgreed
+      },
+      (error) => {
+        asked.delete(key)
+        ports.onProblem(error, about)
+        return false
+      },
+    )
+    asked.set(key, asking)
+    return asking
   }
 
   async function usable(): Promise<AgreedServer[]> {
@@ -57,19 +69,19 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
   }
 
   /** Before this, nothing of it is started, not even to look at it. */
-  async function askForEntry({ name, server, digest, file }: UnapprovedServer, ask: Ask): Promise<void> {
+  async function askForEntry({ name, server, digest, file }: UnapprovedServer, ask: Ask): Promise<boolean> {
     const answer = await ask({
       ...request(`server-${digest}`, file, 'shell'),
       input: { name, server },
       inputDigest: digest,
       reason: `The server "${name}" came with the repository. If you allow it, it is started in a box, and what it has is put before you.`,
     })
-    if (answer.decision === 'deny') return
+    if (answer.decision === 'deny') return false
     await config.approveServer(project, name, digest)
-    await reviewServer(name, server, ask)
+    return reviewServer(name, server, ask)
   }
 
-  function reviewServer(alias: string, given: McpServerConfig, ask: Ask): Promise<void> {
+  function reviewServer(alias: string, given: McpServerConfig, ask: Ask): Promise<boolean> {
     const entry = entryDigest(project, alias, given)
     return once(entry, alias, async () => {
       const { lockFiles, ...pinned } = await ports.pin(draftOf(project, alias, given))
@@ -82,10 +94,11 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
         reason: `Agents may call its ${classes.length} tools within what their manifests allow; any change of them is refused from then on.`,
       })
       if (answer.decision === 'allow') await agreed.keep({ ...rest, lock })
+      return answer.decision === 'allow'
     })
   }
 
-  async function askForAgent({ name, file, digest, manifest }: UnapprovedAgent, ask: Ask): Promise<void> {
+  async function askForAgent({ name, file, digest, manifest }: UnapprovedAgent, ask: Ask): Promise<boolean> {
     const answer = await ask({
       ...request(`agent-${digest}`, file, strongest(manifest.allowed_side_effects.map((each) => ({ class: each })))),
       input: { name, manifest },
@@ -93,6 +106,15 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
       reason: `The manifest "${name}" came with the repository and could do more than your own.`,
     })
     if (answer.decision === 'allow') await catalog.approve(project, name, digest)
+    return answer.decision === 'allow'
+  }
+
+  /** Without a manifest of the user's own under the same name, there is nothing else to work by. */
+  async function isIndispensable({ name }: UnapprovedAgent, defaultAgent: string): Promise<boolean> {
+    return catalog.get(name, { project, defaultAgent }).then(
+      () => false,
+      (error) => error instanceof MatrixError && error.code === 'AGENT_UNAPPROVED',
+    )
   }
 
   function request(id: string, uri: string, side_effect_class: SideEffect) {
@@ -102,6 +124,15 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
   return {
     usable,
     keep: (server) => agreed.keep(server),
+    async awaitAgents(agents, ask) {
+      const { settings } = await config.resolve(project)
+      for (const name of agents) {
+        const found = await catalog.findUnapproved(name, { project, defaultAgent: settings.agent })
+        if (!found || !(await isIndispensable(found, settings.agent))) continue
+        // Denied by mistake, it is asked again when the user next sends something.
+        if (!(await once(found.digest, found.name, () => askForAgent(found, ask)))) asked.delete(found.digest)
+      }
+    },
     async review(agents, ask) {
       try {
         const { settings, unapprovedServers } = await config.resolve(project)

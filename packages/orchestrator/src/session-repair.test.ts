@@ -20,10 +20,11 @@ test('a damaged session is put before a person with what to do, the others go on
   const { id: taskId } = await orchestrator.createTask({ params: { projectId }, query: {}, body })
   const say = (to: Orchestrator, text: string, id = taskId) =>
     to.sendMessage({ params: { projectId, taskId: id }, query: {}, body: { text } })
-  const rests = (where: Orchestrator, id: string) =>
+  /** News of the tree are pending until something else wakes the agent. */
+  const rests = (where: Orchestrator, id: string, pendingMessages = 0) =>
     vi.waitFor(async () => {
       const task = await where.getTask({ params: { projectId, taskId: id }, ...none })
-      expect(task).toMatchObject({ activity: 'waiting', pendingMessages: 0, problem: null })
+      expect(task).toMatchObject({ activity: 'waiting', pendingMessages, problem: null })
     }, patience)
   await say(orchestrator, 'Begin')
   await rests(orchestrator, taskId)
@@ -44,7 +45,7 @@ test('a damaged session is put before a person with what to do, the others go on
   expect(repaired?.outcome).toBe('restored')
   expect(existsSync(repaired?.original ?? '')).toBe(true)
   expect(await again.listAttention({ params: {}, ...none })).toEqual([])
-  await rests(again, taskId)
+  await rests(again, taskId, 1)
   const { events } = await again.readEvents({ params: { projectId, taskId }, query: { limit: 50 }, body: undefined })
   expect(JSON.stringify(events)).toContain('Piece')
   await say(again, 'And you?')

@@ -1,4 +1,4 @@
-import { MatrixError, printableLine, queueMessage, type TaskNode } from '@matrix/protocol'
+import { type ErrorCode, MatrixError, printableLine, queueMessage, type TaskNode } from '@matrix/protocol'
 import type { Agent } from './agent.ts'
 import { commandsOf } from './background.ts'
 import { deliverMessage, isHeldByPerson } from './delivery.ts'
@@ -69,6 +69,17 @@ async function letGoOn(ctx: ProjectContext, taskId: string): Promise<boolean> {
       return false
     },
   )
+}
+
+/** Resumes the tasks that one of these problems has blocked, once it is solved. What they have not read yet is reason enough. */
+export async function resumeBlocked(ctx: ProjectContext, codes: readonly ErrorCode[]): Promise<void> {
+  for (const [taskId, halt] of [...ctx.halted]) {
+    const status = ctx.tree.find(taskId)?.status
+    if (halt.kind !== 'blocked' || !codes.some((code) => code === halt.problem.code)) continue
+    if (status === undefined || status === 'closed' || ctx.isClosing) continue
+    if (ctx.facts.of(taskId).pending.size > 0) launchAgent(ctx, taskId)
+    else await letGoOn(ctx, taskId)
+  }
 }
 
 /** Has every agent take the settings and keys that hold by now, as soon as it can. */

@@ -1,12 +1,14 @@
 import type { TaskNode } from '@matrix/protocol'
 import type { Activity, Problem, TaskDetail, TaskView } from '@matrix/protocol/http'
 import type { Agent } from './agent.ts'
+import { findGitProblem } from './git-note.ts'
 import { type ProjectContext, taskAbove } from './project-context.ts'
 
 /** A task as it is now, for screens. */
 export function viewTask(ctx: ProjectContext, task: TaskNode): TaskView {
   const agent = ctx.agents.get(task.id)
   const fact = ctx.facts.of(task.id)
+  const treeSpent = ctx.ledger.treeSpent(task.id)
   return {
     ...task,
     projectId: ctx.id,
@@ -14,8 +16,9 @@ export function viewTask(ctx: ProjectContext, task: TaskNode): TaskView {
     activity: activityOf(ctx, task),
     doing: agent?.doing ?? null,
     problem: problemOfTask(ctx, task.id),
-    costUsd: Math.max(task.costUsd, ctx.ledger.spent(task.id)),
-    treeCostUsd: ctx.ledger.treeSpent(task.id),
+    costUsd: Math.max(task.costUsd, ctx.ledger.spent(task.id).usd),
+    treeCostUsd: treeSpent.usd,
+    treeSpent,
     contextTokens: agent?.contextTokens ?? null,
     contextWindow: agent?.contextWindow ?? null,
     model: agent?.model ?? null,
@@ -60,5 +63,6 @@ export function isBusy(activity: Activity): boolean {
 
 function problemOfTask(ctx: ProjectContext, taskId: string): Problem | null {
   const halt = ctx.halted.get(taskId)
-  return ctx.agents.get(taskId)?.problem ?? (halt?.kind === 'blocked' ? halt.problem : null)
+  const own = ctx.agents.get(taskId)?.problem ?? (halt?.kind === 'blocked' ? halt.problem : undefined)
+  return own ?? findGitProblem(ctx.worktrees.gitStatus(taskId)) ?? null
 }

@@ -1,4 +1,12 @@
-import { canFollow, type EditedBy, MatrixError, queueMessage, type TaskNode } from '@matrix/protocol'
+import {
+  budgetKinds,
+  canFollow,
+  type EditedBy,
+  everyBudgetKind,
+  MatrixError,
+  queueMessage,
+  type TaskNode,
+} from '@matrix/protocol'
 import {
   acknowledgeNotice,
   checkEnding,
@@ -13,8 +21,8 @@ import {
 } from '@matrix/task-tree'
 import { deliverMessage } from './delivery.ts'
 import { markStopped, recordCost } from './drive.ts'
-import { problemOf, showProblem } from './halt.ts'
-import { agentsAbove, type ProjectContext } from './project-context.ts'
+import { isAboutBudget, problemOf, showProblem } from './halt.ts'
+import { agentsAbove, type ProjectContext, roleOf } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { refuseBusy, retireAgents } from './stop.ts'
 import { inTurn } from './turns.ts'
@@ -53,7 +61,8 @@ export async function updateTask(
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
   if (isMoved) forgetWaits(ctx, [task])
-  if (before.budgetUsd !== task.budgetUsd) await heedBudget(ctx, task.id)
+  if (everyBudgetKind.some((kind) => before[budgetKinds[kind].budget] !== task[budgetKinds[kind].budget]))
+    await heedBudget(ctx, task.id)
   return changed(ctx, task)
 }
 
@@ -68,16 +77,24 @@ async function closeEdited(
   return closeTask(ctx, id, asker)
 }
 
-/** Those who wait for money look again, and those who were stopped for the lack of it and have some now are told so. */
+/** Agents that wait for a budget look again, and those that one had stopped resume where they have enough now. */
 export async function heedBudget(ctx: ProjectContext, changedTaskId: string): Promise<void> {
   ctx.ledger.recheck()
-  for (const { id } of ctx.tree.subtree(changedTaskId)) {
-    const code = ctx.agents.get(id)?.problem?.code ?? haltCode(ctx, id)
-    if (code !== 'BUDGET_EXCEEDED' || ctx.ledger.isUsedUp(id)) continue
+  for (const task of ctx.tree.subtree(changedTaskId)) {
+    const code = ctx.agents.get(task.id)?.problem?.code ?? haltCode(ctx, task.id)
+    if (code === undefined || !isAboutBudget({ code }) || !(await hasEnough(ctx, task))) continue
     const summary = 'The budget was raised. Go on.'
     const messageId = `budget/${ctx.world.newId()}`
-    await deliverMessage(ctx, id, queueMessage.treeChange({ id: messageId, changedTaskId, summary }))
+    await deliverMessage(ctx, task.id, queueMessage.treeChange({ id: messageId, changedTaskId, summary }))
   }
+}
+
+/** Whether no budget is used up, and none is in dollars that cannot be counted. */
+async function hasEnough(ctx: ProjectContext, task: TaskNode): Promise<boolean> {
+  if (ctx.ledger.isUsedUp(task.id)) return false
+  if (!ctx.ledger.hasDollarBudget(task.id)) return true
+  const [route] = await ctx.routes(roleOf(task)).catch(() => [])
+  return route !== undefined && (await route.adapter.getModelPricing(route.model)) !== undefined
 }
 
 function haltCode(ctx: ProjectContext, taskId: string): string | undefined {
@@ -197,16 +214,15 @@ async function changed(ctx: ProjectContext, task: TaskNode): Promise<TaskNode> {
   return task
 }
 
-/** Tells the tasks above what a person changed. One that is not at work has nothing to be told. */
+/** Tells the tasks above what a user changed, with their next message: a change of the tree is worth no turn of its own. */
 export async function deliverNotices(ctx: ProjectContext): Promise<void> {
   for (const { id, changedTaskId, summary, ancestors } of ctx.tree.notices()) {
     let isTold = true
     for (const ancestorId of ancestors) {
       const ancestor = ctx.tree.find(ancestorId)
       if (ancestor?.status !== 'in_progress') continue
-      const wake = !ctx.halted.has(ancestorId)
-      const message = queueMessage.treeChange({ id, changedTaskId, summary })
-      await deliverMessage(ctx, ancestorId, message, { wake }).catch((error) => {
+      const message = queueMessage.treeChange({ id, changedTaskId, summary, quiet: true })
+      await deliverMessage(ctx, ancestorId, message).catch((error) => {
         // The change is made all the same. Who cannot be told now is told when notices are delivered the next time.
         isTold = false
         showProblem(ctx, ancestor, problemOf(error), isoNow(ctx.world))

@@ -27,6 +27,7 @@ export type AgentToolsRequest = {
 export type ToolCallContext = {
   callId: string
   signal: AbortSignal
+  /** Hears whole lines of what the call prints. */
   onProgress?: (text: string) => void
   /** Takes the place that the call needs, once nobody has to be asked any more; what it answers gives the place back. */
   enter?: (() => Promise<() => void>) | undefined
@@ -48,6 +49,11 @@ export type AgentTools = {
   close(): Promise<void>
 }
 
+export type ForwardRequest = { worktree: string; port: number; to?: number | undefined }
+
+/** A port of this machine that leads into a sandbox. `ended` settles when it is closed or the sandbox is gone. */
+export type PortForward = { localPort: number; ended: Promise<void>; close(): Promise<void> }
+
 /** Where agents get their tools from. */
 export type ToolHost = {
   open(request: AgentToolsRequest): Promise<AgentTools>
@@ -58,8 +64,12 @@ export type ToolHost = {
   checkAgent?(agents: AgentToolsRequest['agents']): Promise<void>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
   adopt(worktree: string): Promise<void>
+  /** Lets the user reach a port in the sandbox of a worktree. */
+  forward?(request: ForwardRequest): Promise<PortForward>
   /** Puts before a person what agents by these manifests could use once somebody agrees. No agent waits for it. */
   review?(agents: AgentToolsRequest['agents'], ask: Ask): Promise<void>
+  /** Waits until the user has approved or denied the manifests of the repository without which these agents cannot start. */
+  awaitAgents?(agents: AgentToolsRequest['agents'], ask: Ask): Promise<void>
   /** Locks what a server has now, if it still is what a person was shown under this digest. Agents get it when they next start. */
   approveDrift?(request: { agents: AgentToolsRequest['agents']; alias: string; surface: string }): Promise<void>
 }

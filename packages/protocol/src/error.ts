@@ -56,7 +56,11 @@ export const errors = {
   PROVIDER_REFUSED: { status: 502, hint: 'Say it another way, or let another model do it.' },
   CONTEXT_EXCEEDED: { status: 413, hint: 'Compact the session, or start the task again with a smaller context.' },
   COMPACTION_FAILED: { status: 502, hint: 'Send the agent a message to let it try again, or choose another model.' },
-  BUDGET_EXCEEDED: { status: 402, hint: 'Raise budgetUsd and send the agent a message.' },
+  BUDGET_EXCEEDED: { status: 402, hint: 'Raise the budget: the task resumes by itself.' },
+  PRICE_UNKNOWN: {
+    status: 424,
+    hint: 'Set the price of the model (`prices` in the settings), or a budget in tokens instead of dollars.',
+  },
   LOOP_DETECTED: { status: 409, hint: 'Read what the agent repeats, then tell it what to do instead.' },
   LIMIT_REACHED: { status: 409, hint: 'Raise the limit that is named and send the agent a message.' },
   PLAYBOOK_INVALID: { status: 422, hint: 'Correct the field that is named.' },
@@ -80,11 +84,15 @@ export const errors = {
   BRANCH_UNKNOWN: { status: 404, hint: 'Name a branch that exists in the repository.' },
   BRANCH_MOVED: { status: 409, hint: 'Look at the branch again, then repeat the call.' },
   BRANCH_CHECKED_OUT: { status: 409, hint: 'Switch that checkout to another branch, or merge there yourself.' },
-  SETUP_HOOK_MISSING: {
+  SETUP_UNDECIDED: {
     status: 409,
-    hint: 'Run matrix init for an example, review it, save it as setup_worktree.sh and make it executable.',
+    hint: 'Run matrix init in the repository: it proposes a setup and asks. "Nothing is needed" is an answer, too.',
   },
-  SETUP_HOOK_FAILED: { status: 500, hint: 'Run the hook by hand in a fresh worktree, correct it and try again.' },
+  SETUP_INVALID: { status: 422, hint: 'Give a script that is UTF-8 text of at most 256 kB, or "nothing is needed".' },
+  SETUP_FAILED: {
+    status: 500,
+    hint: 'Run matrix init to change the setup: the task resumes by itself. matrix resume tries it again as it is.',
+  },
   WORKTREE_UNKNOWN: { status: 404, hint: 'List the worktrees and use the id of one of them.' },
   WORKTREE_OBSTRUCTED: {
     status: 409,
@@ -93,6 +101,12 @@ export const errors = {
   WORKTREE_UNSAVED: {
     status: 409,
     hint: 'Save or remove what is named, then try again; the worktree was left as it is.',
+  },
+  WORKTREE_DRIFTED: { status: 409, hint: "Switch the worktree back to the task's branch: only that one is merged." },
+  GIT_UNFINISHED: { status: 409, hint: 'Finish or abort what git is doing there, then repeat the call.' },
+  COMMIT_REFUSED: {
+    status: 422,
+    hint: 'The commits are kept in the sandbox. Correct what is named (git commit --amend, git rebase), then continue.',
   },
   SNAPSHOT_UNKNOWN: { status: 404, hint: 'List the snapshots and use the name of one of them.' },
   MERGE_REFUSED: { status: 422, hint: 'Have the branch corrected before it is merged.' },
@@ -111,6 +125,10 @@ export const errors = {
   DEVICE_UNKNOWN: { status: 404, hint: 'List the devices with matrix device list.' },
   ATTENTION_UNKNOWN: { status: 404, hint: 'It has been dealt with: look at what waits now.' },
   PROCESS_UNKNOWN: { status: 404, hint: 'List the processes and use the id of one of them.' },
+  PORT_UNUSED: { status: 409, hint: 'Start the server first, as a background command of the agent.' },
+  PROXY_UNAVAILABLE: { status: 502, hint: 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY where Matrix is started.' },
+  PORT_TAKEN: { status: 409, hint: 'Name another port of this machine, or leave it out.' },
+  FORWARD_UNKNOWN: { status: 404, hint: 'List the forwarded ports and use the id of one of them.' },
   REQUEST_INVALID: { status: 400, hint: 'Correct the field that is named and send the request again.' },
   ROUTE_UNKNOWN: { status: 404, hint: 'See /api/docs for what there is.' },
   REQUEST_NOT_JSON: { status: 415, hint: 'Send the body as application/json.' },

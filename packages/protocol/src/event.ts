@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { budgetEventFields, budgetFields } from './budget.ts'
 import { Image, QueueMessage } from './queue-message.ts'
 
 const stamp = { taskId: z.string(), ts: z.iso.datetime() }
@@ -28,7 +29,7 @@ export const ToolSpec = z.object({
 })
 export type ToolSpec = z.infer<typeof ToolSpec>
 
-const budget = { ...stamp, scope: z.enum(['task', 'tree']), costUsd: usd, budgetUsd: usd }
+const budget = { ...stamp, ...budgetEventFields }
 
 /** Facts. Appended to the session and replayed on resume, so a shipped shape never changes meaning. */
 export const DurableEvent = z.discriminatedUnion('type', [
@@ -62,6 +63,10 @@ export const DurableEvent = z.discriminatedUnion('type', [
     stopReason: z.string(),
     usage: TokenUsage,
     costUsd: usd,
+    /** The model has no known price, so what the turn cost is unknown and not zero. */
+    isUnpriced: z.literal(true).optional(),
+    /** How long the agent was at work since its last turn, commands included; waiting for users does not count. */
+    workMs: count.optional(),
   }),
   /** An agent that was `idle` before waits again afterwards. */
   z.object({
@@ -102,7 +107,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
     parentId: z.string().nullable().optional(),
     description: z.string().optional(),
     agent: z.string().optional(),
-    budgetUsd: usd.optional(),
+    ...z.object(budgetFields).partial().shape,
   }),
   z.object({
     type: z.literal('clarification_requested'),
@@ -161,6 +166,8 @@ export const LiveEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('agent_idle'), ...stamp }),
   z.object({ type: z.literal('agent_active'), ...stamp }),
   z.object({ type: z.literal('status'), ...stamp, text: z.string() }),
+  /** Lines that a call has printed since the last such event. */
+  z.object({ type: z.literal('tool_output'), ...stamp, callId: z.string(), text: z.string() }),
   z.object({ type: z.literal('clarification_timeout'), ...stamp, clarificationId: z.string() }),
 ])
 export type LiveEvent = z.infer<typeof LiveEvent>
@@ -176,6 +183,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
     case 'agent_idle':
     case 'agent_active':
     case 'status':
+    case 'tool_output':
     case 'clarification_timeout':
       return false
     case 'message':

@@ -1,3 +1,14 @@
+export { budgetFields, type TaskBudgets } from './budget.ts'
+export {
+  addSpent,
+  type BudgetKind,
+  type BudgetState,
+  budgetKinds,
+  everyBudgetKind,
+  nothingSpent,
+  readBudgetState,
+  type Spent,
+} from './budget-kind.ts'
 export { DRAFT_PREFIX } from './draft-file.ts'
 export { type ErrorCode, errors, MatrixError } from './error.ts'
 export {
@@ -10,8 +21,14 @@ export {
   ToolContent,
   ToolSpec,
 } from './event.ts'
-export { findHiddenCharacters, hasHiddenCharacters, printable, printableLine } from './hidden-characters.ts'
-export { Image, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
+export {
+  findHiddenCharacters,
+  hasHiddenCharacters,
+  printable,
+  printableLine,
+  stripHiddenCharacters,
+} from './hidden-characters.ts'
+export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
 export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
 export {
   BUILTIN_ALIAS,

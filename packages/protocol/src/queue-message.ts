@@ -13,7 +13,14 @@ const id = z.string().min(1)
 /** Words on their way to an agent: where they come from decides how the agent reads them. */
 export const QueueMessage = z.discriminatedUnion('source', [
   z.object({ source: z.literal('user'), id, text: z.string(), images: z.array(Image).optional() }),
-  z.object({ source: z.literal('tree_change'), id, changedTaskId: z.string(), summary: z.string() }),
+  z.object({
+    source: z.literal('tree_change'),
+    id,
+    changedTaskId: z.string(),
+    summary: z.string(),
+    /** Read with the next message; no reason for a turn of its own. */
+    quiet: z.literal(true).optional(),
+  }),
   z.object({
     source: z.literal('task_complete'),
     id,
@@ -58,6 +65,11 @@ export const QueueMessage = z.discriminatedUnion('source', [
 ])
 export type QueueMessage = z.infer<typeof QueueMessage>
 export type MessageSource = QueueMessage['source']
+
+/** Whether a message is a reason to wake its agent, which costs a turn. */
+export function isWaking(message: QueueMessage): boolean {
+  return !('quiet' in message && message.quiet)
+}
 
 type Fields<S extends MessageSource> = Omit<Extract<QueueMessage, { source: S }>, 'source'>
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { budgetFields } from './budget.ts'
 
 /** A ULID: sorts by time of creation, safe as a file name, a branch name and a URL segment. */
 export const TaskId = z
@@ -46,7 +47,12 @@ export const TaskNode = z.object({
   costUsd: z.number().nonnegative(),
   /** What tasks have cost that hung below it and were deleted: it stays spent. */
   removedCostUsd: z.number().nonnegative().optional(),
-  budgetUsd: z.number().nonnegative().optional(),
+  /** The same in tokens and in minutes at work. */
+  spentTokens: z.number().nonnegative().optional(),
+  removedTokens: z.number().nonnegative().optional(),
+  spentMinutes: z.number().nonnegative().optional(),
+  removedMinutes: z.number().nonnegative().optional(),
+  ...z.object(budgetFields).partial().shape,
   editedBy: EditedBy,
   persistent: Persistence,
   color: z.string().optional(),

@@ -32,6 +32,8 @@ export const orchestratorTools = {
   updateBranch: wireName('update_branch'),
   getChanges: wireName('get_changes'),
   mergeTask: wireName('merge_task'),
+  rerunSetup: wireName('rerun_setup'),
+  requestAccess: wireName('request_access'),
 } as const
 
 /** The loop's own verbs: they pause, end or question the agent itself and reach nothing outside it. */

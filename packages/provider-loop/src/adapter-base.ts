@@ -1,5 +1,6 @@
 import type { TokenUsage } from '@matrix/protocol'
 import { walkEventsToMessages } from './conversation.ts'
+import { pricedModels } from './known-models.ts'
 import { findPricing, type PricingOverrides, priceOf } from './pricing.ts'
 import type { ApiCall, ProviderAdapter, ProviderResponse, ToolUse } from './provider-adapter.ts'
 import { formatRequestJson } from './request-json.ts'
@@ -15,13 +16,17 @@ export type AdapterCore = Pick<
   | 'buildImplicitYieldMessage'
   | 'close'
 > &
-  Partial<Pick<ProviderAdapter, 'countTokens' | 'getOuterRetryDelayMs' | 'buildResult' | 'getContextWindow'>>
+  Partial<
+    Pick<ProviderAdapter, 'countTokens' | 'getOuterRetryDelayMs' | 'buildResult' | 'getContextWindow' | 'listModels'>
+  >
 
 export type AdapterOptions = {
   /** How the price table calls the provider. */
   priceProvider: string
   pricing?: PricingOverrides | undefined
   contextWindow?: number | undefined
+  /** Whether it is not the provider's own address, so that nothing is known of its models. */
+  isOwnServer?: boolean | undefined
 }
 
 const fallbackContextWindow = 128_000
@@ -29,7 +34,7 @@ const fallbackContextWindow = 128_000
 /** Completes an adapter with the hooks that are the same for every provider. */
 export function completeAdapter(
   core: AdapterCore,
-  { priceProvider, pricing, contextWindow }: AdapterOptions,
+  { priceProvider, pricing, contextWindow, isOwnServer = false }: AdapterOptions,
 ): ProviderAdapter {
   const known = new Map<string, ReturnType<typeof findPricing>>()
   const getModelPricing = (model: string) => {
@@ -51,6 +56,9 @@ export function completeAdapter(
     buildResponseEvents,
     computeCost: priceOf,
     ...core,
+    // A provider that does not tell has the models that the price table knows of it.
+    listModels: async (signal) =>
+      (await core.listModels?.(signal).catch(() => undefined)) ?? (isOwnServer ? [] : pricedModels(priceProvider)),
   }
 }
 
@@ -131,6 +139,12 @@ export function estimateUsage({ prepared, messages }: ApiCall, answerLength: num
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
   }
+}
+
+/** What both APIs answer when they are asked for their models. */
+export function modelIds(list: unknown): string[] {
+  const { data } = list as { data: { id: string }[] }
+  return data.map(({ id }) => id)
 }
 
 /** What stands for a result or a message that says nothing: providers refuse empty text. */

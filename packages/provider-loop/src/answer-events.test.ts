@@ -35,6 +35,6 @@ test('an error that the provider reports in its answer is thrown with what it sa
 async function batchesOf(chunks: Buffer[]): Promise<string[][]> {
   const body: Pick<AnswerBody, 'read'> = { read: async (take) => chunks.forEach(take) }
   const batches: string[][] = []
-  await readBatches({ body } as unknown as Response, (batch) => batches.push(batch))
+  await readBatches({ body, headers: new Headers() } as unknown as Response, (batch) => batches.push(batch))
   return batches
 }

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
+import { ForeignAnswer, withoutMarkup } from './failure.ts'
 import type { AnswerBody } from './http-fetch.ts'
 
 /**
@@ -8,16 +9,20 @@ import type { AnswerBody } from './http-fetch.ts'
  */
 export async function readBatches(response: Response, take: (batch: string[]) => void): Promise<void> {
   const decoder = new StringDecoder('utf8')
+  const isPage = response.headers.get('content-type')?.startsWith('text/html')
+  let page = ''
   let batch: string[] = []
   const parser = createParser({ onEvent: ({ data }) => data.startsWith('[DONE]') || batch.push(data) })
   const feed = (text: string) => {
-    parser.feed(text)
+    if (isPage) page += text.slice(0, 10_000 - page.length)
+    else parser.feed(text)
     if (batch.length === 0) return
     const arrived = batch
     batch = []
     take(arrived)
   }
   await (response.body as unknown as AnswerBody).read((chunk) => feed(decoder.write(chunk)))
+  if (isPage) throw new ForeignAnswer(`The server answered with ${withoutMarkup(page)}`)
   // Not every server ends its last event.
   feed('\n\n')
 }

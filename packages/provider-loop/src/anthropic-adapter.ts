@@ -4,6 +4,7 @@ import {
   type AdapterOptions,
   closeBody,
   completeAdapter,
+  modelIds,
   nothing,
   openBody,
   rawBody,
@@ -29,8 +30,7 @@ export type AnthropicOptions = Omit<AdapterOptions, 'priceProvider'> & {
   /** A Claude OAuth token, instead of a key. */
   authToken?: string
   baseUrl?: string
-  /** How often the SDK itself asks again. */
-  maxRetries?: number
+  /** How long the provider may send nothing before the request is given up. */
   timeoutMs?: number
   thinking?: Anthropic.ThinkingConfigParam
   effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max'
@@ -82,8 +82,10 @@ export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapt
         )
         return counted.input_tokens
       },
+
+      listModels: async (signal) => modelIds(await (await getClient()).get('/v1/models?limit=100', { signal })),
     },
-    { ...options, priceProvider: 'anthropic' },
+    { ...options, priceProvider: 'anthropic', isOwnServer: options.baseUrl !== undefined },
   )
 }
 
@@ -93,8 +95,12 @@ async function loadClient(options: AnthropicOptions, fetch: typeof globalThis.fe
     apiKey: options.apiKey ?? null,
     authToken: options.authToken ?? null,
     ...(options.baseUrl !== undefined && { baseURL: options.baseUrl }),
-    ...(options.timeoutMs !== undefined && { timeout: options.timeoutMs }),
-    maxRetries: options.maxRetries ?? 2,
+    // Without credentials none are sent, and the SDK is told that this is meant.
+    ...(!options.apiKey && !options.authToken && { defaultHeaders: { 'x-api-key': null, authorization: null } }),
+    // Our fetch gives up on silence; an answer may take as long as it takes.
+    timeout: 2 ** 31 - 1,
+    // The loop retries; retries of the SDK would multiply with its own.
+    maxRetries: 0,
     fetch,
     logLevel: 'off',
     openTelemetry: false,

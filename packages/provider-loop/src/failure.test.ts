@@ -49,3 +49,25 @@ test('what was sent is not repeated in what is told of a failure', () => {
 function apiError(status: number, type: string, message: string): object {
   return { status, headers: new Headers(), error: { type: 'error', error: { type, code: type, message } }, message }
 }
+
+test('a wait is read in seconds, in milliseconds and as a date, and a date that is over is no wait', () => {
+  const waitOf = (headers: Record<string, string>) => readFailure({ status: 429, headers: new Headers(headers) })
+  const inAMinute = new Date(Date.now() + 60_000).toUTCString()
+
+  expect(waitOf({ 'retry-after': '7' })).toMatchObject({ remedy: 'retry', retryAfterMs: 7000 })
+  expect(waitOf({ 'retry-after-ms': '1500', 'retry-after': '2' })).toMatchObject({ retryAfterMs: 1500 })
+  expect(waitOf({ 'retry-after': inAMinute }).retryAfterMs).toBeGreaterThan(50_000)
+  expect(waitOf({ 'retry-after': 'Mon, 01 Jan 2001 00:00:00 GMT' })).toMatchObject({ retryAfterMs: 0 })
+  expect(waitOf({ 'retry-after': 'soon' })).not.toHaveProperty('retryAfterMs')
+  expect(waitOf({ 'retry-after': '90000' })).toMatchObject({ remedy: 'elsewhere' })
+})
+
+test('what a connection failed on is named, also when several addresses were tried', () => {
+  const refused = new Error('connect ECONNREFUSED ::1:9')
+  const cause = new AggregateError([refused, new Error('connect ECONNREFUSED 127.0.0.1:9')])
+
+  expect(readFailure(new Error('Connection error.', { cause }))).toMatchObject({
+    remedy: 'retry',
+    message: 'connect ECONNREFUSED ::1:9',
+  })
+})

@@ -61,7 +61,7 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
       const release = () => init.signal?.removeEventListener('abort', abort)
       init.signal?.addEventListener('abort', abort)
       request.on('close', release)
-      request.on('timeout', () => end(new Error(`timed out: no byte for ${idleTimeoutMs} ms`)))
+      request.on('timeout', () => end(new Error(`no byte for ${idleTimeoutMs / 1000} s`)))
       request.on('response', (message) => {
         const response = toResponse(message, url, () => reason)
         void ownIteration().then(() => resolve(response))
@@ -127,10 +127,17 @@ function headerPairs(message: http.IncomingMessage): [string, string][] {
   )
 }
 
+const cutText = 'The connection ended in the middle of the answer'
+
+/** Node only says "aborted". */
+function isCut(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET'
+}
+
 function bodyOf(message: http.IncomingMessage, givenUp: () => Error | undefined): AnswerBody {
   // Heard from the start: what goes wrong before anybody reads must be known to who does.
   const over = new Promise<void>((resolve, reject) => {
-    message.on('error', reject)
+    message.on('error', (error) => reject(isCut(error) ? new Error(cutText) : error))
     message.on('end', () => {
       // A request that was given up drops what it holds of its answer, and then says that it has ended.
       const reason = givenUp()
@@ -138,7 +145,7 @@ function bodyOf(message: http.IncomingMessage, givenUp: () => Error | undefined)
       else resolve()
     })
     message.on('close', () => {
-      if (!message.readableEnded) reject(new Error('The connection ended in the middle of the answer'))
+      if (!message.readableEnded) reject(new Error(cutText))
     })
   })
   over.catch(() => undefined)

@@ -1,14 +1,28 @@
 export { type AdapterCore, type AdapterOptions, completeAdapter, readArguments } from './adapter-base.ts'
 export { type AnthropicOptions, createAnthropicAdapter } from './anthropic-adapter.ts'
-export { type BudgetOptions, type BudgetPort, type BudgetState, createBudget, type Reservation } from './budget.ts'
+export {
+  type Amounts,
+  type BudgetLevel,
+  type BudgetOptions,
+  type BudgetPort,
+  createBudget,
+  createChanges,
+  isUsedUp,
+  mapKinds,
+  type Refusal,
+  type Reservation,
+  reserve,
+  type Wanted,
+} from './budget.ts'
 export {
   buildCompactedContext,
   COMPACT_BUFFER_RATIO,
   checkpointSections,
   extractCheckpoint,
 } from './compaction.ts'
-export { findOrphanedToolCalls, interruptedText, walkEventsToMessages } from './conversation.ts'
+export { findOrphanedToolCalls, interruptedText, totalTokens, walkEventsToMessages } from './conversation.ts'
 export { BrokenAnswer } from './failure.ts'
+export { defaultModels } from './known-models.ts'
 export { createMessageQueue, type MessageQueue } from './message-queue.ts'
 export { formatMessage, type UserPart } from './message-text.ts'
 export { createOpenaiChatAdapter } from './openai-chat-adapter.ts'

@@ -1,4 +1,4 @@
-import type { QueueMessage } from '@matrix/protocol'
+import { isWaking, type QueueMessage } from '@matrix/protocol'
 
 /**
  * Messages on their way to one agent. It only caches: a message is stored before it is enqueued, so that losing
@@ -14,6 +14,8 @@ export type MessageQueue = {
    * closed or the signal fires. Takes nothing.
    */
   wait(signal?: AbortSignal, accept?: (message: QueueMessage) => boolean): Promise<boolean>
+  /** Whether a message waits that is a reason to wake the agent. */
+  hasWaking(): boolean
   /** Takes one message back that nobody has taken yet; `false` when it is too late. */
   withdraw(messageId: string): boolean
   close(): void
@@ -63,6 +65,7 @@ export function createMessageQueue(messages: Iterable<QueueMessage> = []): Messa
         check()
       })
     },
+    hasWaking: () => pending.some(isWaking),
     withdraw(messageId) {
       const before = pending.length
       pending = pending.filter(({ id }) => id !== messageId)

@@ -37,6 +37,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
     {
       name: 'openai-chat',
       close: client.close,
+      listModels: client.listModels,
       addAssistantMessage,
       buildToolResultsMessage,
       buildImplicitYieldMessage: (parts) => [userMessage(parts)],
@@ -62,7 +63,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
           return readAnswer(response, call, onText)
         }),
     },
-    { ...options, priceProvider: 'openai' },
+    { ...options, priceProvider: 'openai', isOwnServer: options.openaiBaseUrl !== undefined },
   )
 }
 

@@ -1,39 +1,47 @@
 import type OpenAI from 'openai'
-import type { AdapterOptions } from './adapter-base.ts'
+import { type AdapterOptions, modelIds } from './adapter-base.ts'
 import { createHttpFetch } from './http-fetch.ts'
 
 export type OpenaiOptions = Omit<AdapterOptions, 'priceProvider'> & {
   apiKey?: string
   /** Of a server that speaks OpenAI's language: vLLM, llama.cpp, Ollama, LM Studio. */
   openaiBaseUrl?: string
-  /** How often the SDK itself asks again. Its waiting cannot be interrupted, so the loop does the asking by default. */
-  maxRetries?: number
+  /** How long the provider may send nothing before the request is given up. */
   timeoutMs?: number
 }
 
 /** The official SDK, loaded with the first call. */
-export function openaiClient(options: OpenaiOptions): { get(): Promise<OpenAI>; close(): void } {
+export function openaiClient(options: OpenaiOptions): {
+  get(): Promise<OpenAI>
+  listModels(signal: AbortSignal): Promise<string[]>
+  close(): void
+} {
   const http = createHttpFetch(options.timeoutMs === undefined ? {} : { idleTimeoutMs: options.timeoutMs })
   let client: Promise<OpenAI> | undefined
 
   async function load(): Promise<OpenAI> {
     const { default: Client } = await import('openai')
     return new Client({
-      // Local servers want none, and the SDK wants one.
+      // Local servers want no key, and the SDK wants one: it is not sent.
       apiKey: options.apiKey ?? 'none',
+      ...(options.apiKey === undefined && { defaultHeaders: { authorization: null } }),
       ...(options.openaiBaseUrl !== undefined && { baseURL: options.openaiBaseUrl }),
-      ...(options.timeoutMs !== undefined && { timeout: options.timeoutMs }),
-      maxRetries: options.maxRetries ?? 0,
+      // Our fetch gives up on silence; an answer may take as long as it takes.
+      timeout: 2 ** 31 - 1,
+      // The loop retries; retries of the SDK would multiply with its own.
+      maxRetries: 0,
       fetch: http.fetch,
       logLevel: 'off',
     })
   }
 
+  const get = () => {
+    client ??= load()
+    return client
+  }
   return {
-    get: () => {
-      client ??= load()
-      return client
-    },
+    get,
+    listModels: async (signal) => modelIds(await (await get()).get('/models', { signal })),
     close: http.close,
   }
 }

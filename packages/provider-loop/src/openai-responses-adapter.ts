@@ -43,6 +43,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
     {
       name: 'openai-responses',
       close: client.close,
+      listModels: client.listModels,
       addAssistantMessage,
       buildToolResultsMessage: (results, parts) => [
         ...results.map(toOutput),
@@ -81,7 +82,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
           return readAnswer(response, call, onText)
         }),
     },
-    { ...options, priceProvider: 'openai' },
+    { ...options, priceProvider: 'openai', isOwnServer: options.openaiBaseUrl !== undefined },
   )
 }
 

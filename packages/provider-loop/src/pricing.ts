@@ -14,7 +14,7 @@ export type ModelPricing = {
 /** Prices that are known better here than in the table, by model. */
 export type PricingOverrides = Record<string, ModelPricing>
 
-/** Looks a model up in the overrides and then in the public table; a model in neither costs nothing. */
+/** Looks a model up in the overrides and then in the public table. What a model in neither costs is unknown. */
 export async function findPricing(
   model: string,
   providerId: string,
@@ -39,7 +39,7 @@ export async function findPricing(
   }
 }
 
-/** What a turn cost. */
+/** What a turn cost; nothing where the price is unknown, which the turn says beside it. */
 export function priceOf(usage: TokenUsage, pricing: ModelPricing | undefined): number {
   if (!pricing) return 0
   const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
@@ -52,8 +52,7 @@ export function priceOf(usage: TokenUsage, pricing: ModelPricing | undefined): n
 }
 
 /** The most a turn can cost: nothing of the prompt is cached, and the answer is as long as allowed. */
-export function highestPrice(promptTokens: number, outputTokens: number, pricing: ModelPricing | undefined): number {
-  if (!pricing) return 0
+export function highestPrice(promptTokens: number, outputTokens: number, pricing: ModelPricing): number {
   const prompt = Math.max(perMillion(pricing.input, promptTokens), perMillion(pricing.cacheWrite, promptTokens))
   return (promptTokens * prompt + outputTokens * perMillion(pricing.output, promptTokens)) / 1_000_000
 }

@@ -79,6 +79,8 @@ export type ProviderAdapter = EventConverterCallbacks & {
   countTokens(call: ApiCall): Promise<number>
   buildResponseEvents(response: ProviderResponse): Unstamped<ResponseEvent>[]
   computeCost(usage: TokenUsage, pricing: ModelPricing | undefined): number
+  /** The models that can be asked for, as far as they can be found out. */
+  listModels(signal: AbortSignal): Promise<string[]>
   /** How long to wait before asking again; `undefined` means that asking again is no use. */
   getOuterRetryDelayMs?(attempt: number, error: unknown): number | undefined
   buildResult?(result: AgentResult): AgentResult

@@ -60,6 +60,6 @@ function hasEnded(run: Run): boolean {
 
 function buildResult(run: Run): AgentResult {
   const exit = run.exit ?? { exitReason: 'interrupted' as const, output: '' }
-  const result = { ...exit, costUsd: run.costUsd, turns: run.turns }
+  const result = { ...exit, costUsd: run.spent.usd, turns: run.turns }
   return run.route.adapter.buildResult?.(result) ?? result
 }

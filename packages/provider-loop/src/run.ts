@@ -1,4 +1,11 @@
-import type { DurableEvent, Event, LiveEvent, ToolSpec } from '@matrix/protocol'
+import {
+  type DurableEvent,
+  type Event,
+  type LiveEvent,
+  nothingSpent,
+  type Spent,
+  type ToolSpec,
+} from '@matrix/protocol'
 import { type BudgetPort, createBudget } from './budget.ts'
 import { type Conversation, openConversation, type WantedCompaction } from './conversation.ts'
 import { defaultRetry, type RetryPolicy } from './failure.ts'
@@ -32,6 +39,8 @@ export type AgentRequest = {
   maxOutputTokens?: number
   budget?: BudgetPort
   limits?: RunLimits
+  /** How long the agent's calls have waited for users so far: this is not time at work. */
+  waitedMs?: () => number
   retry?: Partial<RetryPolicy>
   /** Memory and working directory as they are now, for the start of a compacted conversation. */
   readMemory?: () => Promise<string> | string
@@ -73,10 +82,12 @@ export type Run = {
   /** Messages that were stored before this part of the session began have to be stored in it again. */
   redeliver: boolean
   exit: Pick<AgentResult, 'exitReason' | 'output'> | undefined
-  costUsd: number
+  spent: Spent
   turns: number
-  tokens: number
   startedAt: number
+  /** Until when the time at work is counted, and how long the agent had waited for users by then. */
+  metered: { at: number; waitedMs: number }
+  waitedMs: () => number
 }
 
 type WithoutStamp<E> = E extends Event ? Omit<E, 'taskId' | 'ts'> : never
@@ -117,11 +128,24 @@ export function openRun(
     stuck: false,
     redeliver: true,
     exit: undefined,
-    costUsd: 0,
+    spent: nothingSpent,
     turns: 0,
-    tokens: 0,
     startedAt: ports.now(),
+    metered: { at: ports.now(), waitedMs: 0 },
+    waitedMs: request.waitedMs ?? (() => 0),
   }
+}
+
+/** Time at work begins to count from now on. */
+export function restartMeter(run: Run): void {
+  run.metered = { at: run.ports.now(), waitedMs: run.waitedMs() }
+}
+
+/** How long the agent was at work since it was asked last. */
+export function readMeter(run: Run): number {
+  const before = run.metered
+  restartMeter(run)
+  return Math.max(0, Math.round(run.metered.at - before.at - (run.metered.waitedMs - before.waitedMs)))
 }
 
 export function stamp<E extends UnstampedEvent>(run: Run, event: E): E & { taskId: string; ts: string } {

@@ -21,7 +21,7 @@ export async function* startRun(run: Run, request: AgentRequest): AsyncGenerator
   yield* closeOrphans(run)
   run.compact = run.conversation.unfinishedCompaction()
   // Killed between its last word and its end, an agent to whom nobody has said anything since is simply ended.
-  if (run.queue.size === 0) run.exit = findEnd(events)
+  if (!run.queue.hasWaking()) run.exit = findEnd(events)
   // What is said to an agent that is being summed up is heard after its summary, which would not hold it.
   if (!run.compact && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
 }

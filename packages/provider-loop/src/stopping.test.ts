@@ -153,7 +153,7 @@ async function live(
       events: disk.slice(disk.findLastIndex((event) => event.type === 'compact_marker') + 1),
       ports: stillPorts(),
       retry: { attempts: 20 },
-      budget: createBudget({ budgetUsd: 100 }),
+      budget: createBudget({ limits: { tokens: 100_000_000 } }),
       readMemory: async () => 'Memory.',
     },
     's1',

@@ -24,30 +24,41 @@ export async function* callTools(run: Run, calls: ToolUse[]): AsyncGenerator<Eve
   if (!run.exit && finished.length > 0) yield* heedBreaker(run, run.breaker.observeCalls(inOrder(calls, finished)))
 }
 
-/** Results in the order they arrive, until all are there or the agent is stopped. */
+/** How long the calls of an agent that is stopped may take to say what they did until then. */
+const ENDING_MS = 3000
+
+/** Results in the order they arrive, until all are there or the agent was stopped and its calls have had time to end. */
 async function* settle(run: Run, calls: ToolUse[]): AsyncGenerator<Outcome> {
   const arrived: Outcome[] = []
+  const clock = new AbortController()
+  let isOver = false
   let wake = () => {}
   for (const call of calls)
     void runCall(run, call).then((result) => {
       arrived.push({ call, result })
       wake()
     })
-  const abort = () => wake()
+  const abort = async () => {
+    await run.ports.sleep(ENDING_MS, clock.signal)
+    isOver = true
+    wake()
+  }
   run.signal.addEventListener('abort', abort)
+  if (run.signal.aborted) void abort()
   try {
     for (let open = calls.length; open > 0; ) {
       const outcome = arrived.shift()
       if (outcome) {
         open -= 1
         yield outcome
-      } else if (run.signal.aborted) return
+      } else if (isOver) return
       else
         await new Promise<void>((resolve) => {
           wake = resolve
         })
     }
   } finally {
+    clock.abort()
     run.signal.removeEventListener('abort', abort)
   }
 }

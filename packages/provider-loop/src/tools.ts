@@ -1,4 +1,5 @@
 import { loopTools, type ToolContent, type ToolSpec } from '@matrix/protocol'
+import { interruptedText } from './conversation.ts'
 import { currentToolName } from './tool-name-aliases.ts'
 
 /** What a tool asks of the loop beside its answer: to wait for messages, or to end the agent. */
@@ -36,6 +37,7 @@ export async function executeTool(
   try {
     return await tool.handler(input, extra)
   } catch (error) {
+    if (extra.signal.aborted) return textResult(interruptedText, true)
     return textResult(`${toolName} failed: ${error instanceof Error ? error.message : String(error)}`, true)
   }
 }

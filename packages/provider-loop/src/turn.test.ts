@@ -218,7 +218,7 @@ test('at 80 % of the budget there is a warning, at 100 % no further call is made
   const { types, durable, result, mock } = await tell({
     says: ['Spend'],
     tools: [echo],
-    budget: createBudget({ budgetUsd: 2.2 }),
+    budget: createBudget({ limits: { usd: 2.2 } }),
     turns: [
       { usage: dollar, ...echoes('1') },
       { usage: dollar, ...echoes('2') },
@@ -229,12 +229,13 @@ test('at 80 % of the budget there is a warning, at 100 % no further call is made
   expect(types.filter((type) => type.startsWith('budget'))).toEqual(['budget_warning', 'budget_exceeded'])
   expect(durable.find((event) => event.type === 'budget_warning')).toMatchObject({
     scope: 'task',
-    budgetUsd: 2.2,
-    costUsd: expect.closeTo(2, 3),
+    kind: 'usd',
+    limit: 2.2,
+    spent: expect.closeTo(2, 3),
   })
   expect(result).toMatchObject({
     exitReason: 'interrupted',
-    output: 'The budget of the task, $2.2, is used up.',
+    output: 'The budget of the task, $2.20, is used up.',
     turns: 3,
   })
   expect(mock.requests).toHaveLength(3)
@@ -244,7 +245,7 @@ test('the longest answer that is asked for is what the rest of the budget can pa
   const asked = async (budgetUsd: number) => {
     const { mock } = await tell({
       says: ['Go'],
-      budget: createBudget({ budgetUsd }),
+      budget: createBudget({ limits: { usd: budgetUsd } }),
       maxOutputTokens: 50_000,
       turns: [done],
     })

@@ -1,17 +1,18 @@
-import { type Event, loopTools, type QueueMessage } from '@matrix/protocol'
-import { applyEvent, interrupt, type Run, record, stamp } from './run.ts'
+import { type Event, isWaking, loopTools, type QueueMessage } from '@matrix/protocol'
+import { applyEvent, interrupt, type Run, record, restartMeter, stamp } from './run.ts'
 
 /** Parks the agent until somebody speaks: no model call, no timer. Ends it when nobody can speak any more. */
 export async function* waitForMessages(run: Run): AsyncGenerator<Event, void> {
-  const accept = (message: QueueMessage) => !run.stuck || isFromOthers(run, message)
-  if (run.queue.size === 0 || run.stuck) {
+  const accept = (message: QueueMessage) => isWaking(message) && (!run.stuck || isFromOthers(run, message))
+  if (!run.queue.hasWaking() || run.stuck) {
     yield stamp(run, { type: 'agent_idle' })
     if (!(await run.queue.wait(run.signal, accept)))
       return interrupt(run, run.signal.aborted ? 'The agent was stopped.' : 'The message queue was closed.')
+    restartMeter(run)
     yield stamp(run, { type: 'agent_active' })
   }
   const messages = run.queue.drain()
-  const onlyCompact = messages.every((message) => message.source === 'compact')
+  const onlyCompact = messages.filter(isWaking).every((message) => message.source === 'compact')
   for (const call of run.conversation.pendingCalls()) {
     const content = [{ type: 'text' as const, text: wokenText(call, messages) }]
     yield record(run, { type: 'tool_result', callId: call.callId, content, isError: false })
@@ -31,7 +32,7 @@ function wokenText({ callId, name }: { callId: string; name: string }, messages:
 
 /** Takes what arrived meanwhile into the conversation. */
 export function* takeMessages(run: Run): Generator<Event> {
-  yield* consume(run, run.queue.drain())
+  if (run.conversation.awaitsModel() || run.queue.hasWaking()) yield* consume(run, run.queue.drain())
 }
 
 function* consume(run: Run, drained: QueueMessage[]): Generator<Event> {

@@ -23,9 +23,9 @@ export const models: Record<Dialect, string> = {
 export function createAdapter(
   dialect: Dialect,
   mock: Pick<MockProvider, 'url' | 'openaiUrl'>,
-  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides; maxRetries?: number } = {},
+  more: { contextWindow?: number; apiKey?: string; pricing?: PricingOverrides } = {},
 ): ProviderAdapter {
-  const options = { apiKey: 'mock', maxRetries: 0, ...more }
+  const options = { apiKey: 'mock', ...more }
   switch (dialect) {
     case 'anthropic':
       return createAnthropicAdapter({ ...options, baseUrl: mock.url })

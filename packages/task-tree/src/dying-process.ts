@@ -1,8 +1,15 @@
 import { type Disk, type DiskFile, nodeDisk } from './disk.ts'
 import { type Git, runGit } from './git.ts'
+import type { SandboxGit, SandboxProcess } from './sandbox-git.ts'
 
 /** A process that dies at one of its steps: every use of the disk and of git is one. What comes after does not happen. */
-export type DyingProcess = { disk: Disk; git: Git; readonly steps: number }
+export type DyingProcess = {
+  disk: Disk
+  git: Git
+  /** The same sandbox, whose programs end with the process. */
+  inSandbox(sandbox: SandboxGit): SandboxGit
+  readonly steps: number
+}
 
 /** Thrown at and after the last step, as if nobody were there any more. */
 export class ProcessDied extends Error {
@@ -29,6 +36,21 @@ export function dyingProcess(deathStep = Number.POSITIVE_INFINITY, when: 'before
     get steps() {
       return steps
     },
+    inSandbox: (sandbox) => ({
+      ...sandbox,
+      async start(run) {
+        let running: SandboxProcess | undefined
+        try {
+          return await step(async () => {
+            running = await sandbox.start(run)
+            return running
+          })
+        } catch (error) {
+          await running?.stop(0)
+          throw error
+        }
+      },
+    }),
     git: (args, options) => step(() => runGit(args, options)),
     disk: {
       read: nodeDisk.read,

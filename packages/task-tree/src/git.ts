@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { endGroup } from './process-group.ts'
 
@@ -10,7 +11,7 @@ export type GitOptions = {
   workTree?: string
   /** `undefined` takes a variable away. */
   env?: Record<string, string | undefined>
-  input?: string | Uint8Array
+  input?: string | Uint8Array | Readable
   signal?: AbortSignal | undefined
   timeoutMs?: number
   /** Output beyond this ends git, and is an error unless it may be cut. */
@@ -124,7 +125,8 @@ function run(program: string, args: readonly string[], options: GitOptions): Pro
     })
     // git may end before it has read everything; its exit code says more than the broken pipe.
     child.stdin.on('error', () => {})
-    child.stdin.end(input)
+    if (input instanceof Readable) input.pipe(child.stdin)
+    else child.stdin.end(input)
 
     child.on('error', (error) => {
       clearTimeout(timer)
@@ -189,7 +191,7 @@ function inherited(): Record<string, string> {
 let gitPath: string | undefined
 
 // Looked up once and by absolute path, so that a `git` in the current directory is never it.
-function findGit(): string {
+export function findGit(): string {
   gitPath ??= (process.env.PATH ?? '')
     .split(delimiter)
     .filter(isAbsolute)

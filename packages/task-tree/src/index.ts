@@ -1,9 +1,12 @@
 export type { BranchChanges, ChangesOptions, FileChange } from './branch-changes.ts'
 export { checkBranchName, slugify, taskBranch } from './branch-name.ts'
 export { type Disk, type DiskFile, nodeDisk } from './disk.ts'
-export { type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
+export { findGit, type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
 export { checkGit } from './git-check.ts'
+export { gitFolderOf, readGitRecord } from './git-folder-record.ts'
+export { drifted, type GitStatus } from './git-sync.ts'
 export type { Hunk } from './hunks.ts'
+export { findIdentity } from './identity.ts'
 export type { MergeOptions, MergeResult } from './merge.ts'
 export {
   adoptDefinitions,
@@ -13,8 +16,8 @@ export {
   PersistentTask,
 } from './persistent-task.ts'
 export { openRepository, type Repository } from './repository.ts'
-export { type SetupExample, writeSetupExample } from './setup-example.ts'
-export { findSetupHook, type SetupHook } from './setup-hook.ts'
+export { type SandboxGit, type SandboxProcess, type SandboxRun, sandboxEnvironment } from './sandbox-git.ts'
+export type { SetupEffect, SetupPlace } from './setup.ts'
 export type { Snapshot } from './snapshot.ts'
 export {
   acknowledgeNotice,

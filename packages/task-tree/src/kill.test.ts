@@ -45,8 +45,8 @@ test(
 
 test('a setup script that outlives its process is ended before its worktree is taken back', async () => {
   const pidFile = join(scratch.home, 'pid')
-  await scratch.hook(`#!/bin/sh\necho $$ > '${pidFile}.new'\nmv '${pidFile}.new' '${pidFile}'\nsleep 300\n`)
-  const child = start(working)
+  const script = `printf %s $$ > "$1"; echo $$ > '${pidFile}.new'; mv '${pidFile}.new' '${pidFile}'; sleep 300`
+  const child = start(working, { SETUP: script })
   const pid = Number(await appeared(pidFile))
   child.kill('SIGKILL')
   await once(child, 'close')
@@ -62,6 +62,11 @@ test('a setup script that outlives its process is ended before its worktree is t
 const working = `
   const { createTask, createTree, openTree, openWorktrees } = await import(process.env.PACKAGE)
   const { writeFile } = await import('node:fs/promises')
+  const { spawnSync } = await import('node:child_process')
+  const setUp = ({ worktree, processFile }) => void (process.env.SETUP && spawnSync(
+    'setsid', ['sh', '-c', process.env.SETUP, 'setup', processFile],
+    { cwd: worktree, env: { ...process.env, MXD_WORKTREE: worktree } },
+  ))
   const tell = (what, id) => process.stdout.write(what + ' ' + id + '\\n')
   const folder = process.env.HOME + '/tree'
   const tree = await openTree(folder).catch(() => createTree(folder, { title: 'Root', baseBranch: 'trunk' }))
@@ -70,7 +75,7 @@ const working = `
   for (;;) {
     const { id: taskId, title } = await createTask(tree, tree.root().id, { title: 'Task' }, { editedBy: 'user' })
     tell('task', taskId)
-    const { path } = await worktrees.create({ taskId, title, baseBranch: 'trunk' })
+    const { path } = await worktrees.create({ taskId, title, baseBranch: 'trunk', setUp })
     await writeFile(path + '/work', taskId)
     tell('made', taskId)
     await worktrees.remove({ taskId })
@@ -78,8 +83,9 @@ const working = `
   }
 `
 
-function start(script: string): ChildProcess {
+function start(script: string, more: Record<string, string> = {}): ChildProcess {
   const env = {
+    ...more,
     PATH: process.env.PATH,
     HOME: scratch.home,
     REPOSITORY: scratch.checkout,

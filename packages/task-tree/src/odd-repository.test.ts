@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -30,7 +30,6 @@ test('a folder that is no repository, and one that does not exist, are named', a
 test('a repository without commits says that it needs one', async () => {
   const empty = join(scratch.home, 'empty')
   scratch.gitIn(scratch.home, 'init', '--quiet', '-b', 'trunk', empty)
-  await installHook(empty)
   const worktrees = await scratch.open({ repository: empty })
 
   await expect(make(worktrees)).rejects.toMatchObject({
@@ -51,7 +50,7 @@ test('with a detached HEAD the stored base branch is used', async () => {
   await cycle(worktrees)
 })
 
-test('a bare repository takes the setup hook from the base branch', async () => {
+test('a bare repository works like one with a checkout', async () => {
   const bare = join(scratch.home, 'bare.git')
   scratch.gitIn(scratch.home, 'clone', '--quiet', '--bare', scratch.checkout, bare)
   const worktrees = await scratch.open({ repository: bare })
@@ -60,18 +59,6 @@ test('a bare repository takes the setup hook from the base branch', async () => 
   await cycle(worktrees)
   scratch.gitIn(bare, 'symbolic-ref', 'HEAD', 'refs/heads/other')
   await merged(worktrees)
-})
-
-test('a bare repository without the hook in its base branch leaves nothing behind', async () => {
-  await rm(join(scratch.checkout, '.mxd'), { recursive: true })
-  scratch.commit('no hook')
-  const bare = join(scratch.home, 'bare.git')
-  scratch.gitIn(scratch.home, 'clone', '--quiet', '--bare', scratch.checkout, bare)
-  const worktrees = await scratch.open({ repository: bare })
-
-  await expect(make(worktrees)).rejects.toMatchObject({ code: 'SETUP_HOOK_MISSING' })
-  expect(await worktrees.list()).toEqual([])
-  expect(scratch.gitIn(bare, 'branch', '--list', 'mxd/*')).toBe('')
 })
 
 test('a shallow clone works like a whole one', async () => {
@@ -92,7 +79,7 @@ test('a shallow clone works like a whole one', async () => {
 test('a repository with SHA-256 objects works', async () => {
   const modern = join(scratch.home, 'modern')
   scratch.gitIn(scratch.home, 'init', '--quiet', '-b', 'trunk', '--object-format=sha256', modern)
-  await installHook(modern)
+  await writeFile(join(modern, 'readme.md'), 'hello\n')
   scratch.gitIn(modern, 'add', '--all')
   scratch.gitIn(modern, 'commit', '--quiet', '-m', 'first')
   const worktrees = await scratch.open({ repository: modern })
@@ -192,11 +179,6 @@ async function merged(worktrees: Worktrees): Promise<void> {
   scratch.gitIn(path, 'commit', '--quiet', '-m', 'work')
 
   expect(await worktrees.merge({ branch, baseBranch: 'trunk', how: 'merge' })).toMatchObject({ outcome: 'merged' })
-}
-
-async function installHook(folder: string): Promise<void> {
-  await mkdir(join(folder, '.mxd/hooks'), { recursive: true })
-  await writeFile(join(folder, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\n', { mode: 0o755 })
 }
 
 function make(worktrees: Worktrees) {

@@ -16,7 +16,7 @@ afterEach(() => rm(checkout, { recursive: true }))
 test('a persistent task has its definition in .mxd/tasks, without anything about its progress', async () => {
   const tree = await started()
   const task = await createTask(tree, tree.root().id, { title: 'Audit', persistent: 'reset', budgetUsd: 1 }, agent)
-  await recordTask(tree, task.id, { status: 'in_progress', addCostUsd: 1 })
+  await recordTask(tree, task.id, { status: 'in_progress', add: { usd: 1 } })
 
   expect(JSON.parse(await readFile(fileOf(task.id), 'utf8'))).toEqual({
     version: 1,

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { type Disk, nodeDisk } from './disk.ts'
 import { decodeText, isMissing, removeFile, replaceFile } from './durable-file.ts'
 import { refuseLinks } from './links.ts'
+import { fieldsOf, removableFields, withoutFields } from './removable-field.ts'
 import type { TaskTree } from './task-tree.ts'
 import type { TreeChange } from './tree.ts'
 import type { TreeView } from './tree-view.ts'
@@ -14,6 +15,8 @@ export const PersistentTask = TaskNode.pick({
   title: true,
   description: true,
   budgetUsd: true,
+  budgetTokens: true,
+  budgetMinutes: true,
   color: true,
   createdAt: true,
 }).extend({ version: z.literal(1), persistent: z.enum(['reset', 'continue']) })
@@ -125,21 +128,15 @@ function definitionsAfter(changes: TreeChange[], view: TreeView): Map<string, Pe
       for (const task of view.subtree(change.id)) if (task.persistent) after.set(task.id, undefined)
     if (change.do === 'set') {
       const before = view.find(change.id)
-      const task = before && { ...without(before, change.unset ?? []), ...change.fields }
+      const task = before && { ...withoutFields(before, change.unset ?? []), ...change.fields }
       if (before?.persistent || task?.persistent) after.set(change.id, task && definitionOf(task as TaskNode))
     }
   }
   return after
 }
 
-function without(task: TaskNode, names: readonly ('budgetUsd' | 'color')[]): TaskNode {
-  const copy = { ...task }
-  for (const name of names) delete copy[name]
-  return copy
-}
-
 function definitionOf(task: TaskNode): PersistentTask | undefined {
-  const { id, title, description, persistent, budgetUsd, color, createdAt } = task
+  const { id, title, description, persistent, createdAt } = task
   if (!persistent) return undefined
   return {
     version: 1,
@@ -147,15 +144,14 @@ function definitionOf(task: TaskNode): PersistentTask | undefined {
     title,
     description,
     persistent,
-    ...(budgetUsd !== undefined && { budgetUsd }),
-    ...(color !== undefined && { color }),
+    ...fieldsOf(task),
     createdAt,
   }
 }
 
 function differs(definition: PersistentTask, task: TaskNode | undefined): boolean {
   if (!task) return false
-  const names = ['title', 'description', 'persistent', 'budgetUsd', 'color'] as const
+  const names = ['title', 'description', 'persistent', ...removableFields] as const
   return names.some((name) => definition[name] !== task[name])
 }
 
@@ -176,6 +172,6 @@ function addition({ version, ...definition }: PersistentTask, root: TaskNode, in
 
 function adoption(definition: PersistentTask, task: TaskNode | undefined, updatedAt: string): TreeChange {
   const { version, id, createdAt, ...fields } = definition
-  const unset = (['budgetUsd', 'color'] as const).filter((name) => task?.[name] !== undefined && !(name in fields))
+  const unset = removableFields.filter((name) => task?.[name] !== undefined && !(name in fields))
   return { do: 'set', id, fields: { ...fields, updatedAt }, ...(unset.length > 0 && { unset }) }
 }

@@ -21,6 +21,12 @@ export type Repository = {
   readonly hasWorktreeConfig: boolean
   /** How git keeps its branches, such as `files`. */
   readonly refFormat: string
+  /** How git names objects: `sha1` or `sha256`. */
+  readonly objectFormat: string
+  /** Whether objects may be missing that a remote has promised. */
+  readonly isPartial: boolean
+  /** The user's settings for how files look, such as `core.autocrlf=true`. */
+  readonly settings: readonly string[]
   refs(args: readonly string[], options?: GitOptions): Promise<GitResult>
   files(args: readonly string[], options?: GitOptions): Promise<GitResult>
   /** The commit a ref points to, or nothing. */
@@ -73,13 +79,16 @@ export async function openRepository(path: string, options: RepositoryOptions): 
         })
   }
 
-  const { checkout, gitDir, excludes, hasWorktreeConfig, refFormat } = found
+  const { checkout, gitDir, excludes, hasWorktreeConfig, refFormat, objectFormat } = found
   return {
     checkout,
     gitDir,
     excludes: await existing(disk, excludes),
     hasWorktreeConfig,
     refFormat,
+    objectFormat,
+    isPartial: found.isPartial,
+    settings: found.kept,
     refs,
     files,
     findCommit,
@@ -106,6 +115,7 @@ type Found = {
   gitDir: string
   objectFormat: string
   isShallow: boolean
+  isPartial: boolean
   hasWorktreeConfig: boolean
   refFormat: string
   kept: string[]
@@ -131,6 +141,7 @@ async function discover(git: Git, path: string): Promise<Found> {
     gitDir,
     objectFormat,
     isShallow: isShallow === 'true',
+    isPartial: config.has('extensions.partialclone'),
     hasWorktreeConfig: config.get('extensions.worktreeconfig') === 'true',
     refFormat: config.get('extensions.refstorage') ?? 'files',
     kept: [...config]

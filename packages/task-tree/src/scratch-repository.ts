@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { openWorktrees, type Worktrees, type WorktreesOptions } from './worktrees.ts'
 
-/** A real repository in a temporary folder, with one commit, a setup hook that does nothing, and a place for worktrees. */
+/** A real repository in a temporary folder, with one commit and a place for worktrees. */
 export type ScratchRepository = {
   /** Everything lives below this folder. */
   home: string
@@ -17,7 +17,6 @@ export type ScratchRepository = {
   gitWith(input: string, ...args: string[]): string
   write(path: string, content: string | Uint8Array): Promise<void>
   commit(message: string): string
-  hook(script: string): Promise<void>
   /** A hash of the checkout with its index, HEAD, configuration and hooks: everything that is the user's. */
   fingerprint(): Promise<string>
   /** The worktrees of the repository, opened as one more process would. */
@@ -50,10 +49,6 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
       git('commit', '--quiet', '--allow-empty', '-m', message)
       return git('rev-parse', 'HEAD')
     },
-    async hook(script) {
-      await write('.mxd/hooks/setup_worktree.sh', script)
-      await chmod(join(checkout, '.mxd/hooks/setup_worktree.sh'), 0o755)
-    },
     fingerprint: () => fingerprint(checkout),
     open: (options) => openWorktrees({ repository: checkout, directory: scratch.worktrees, ...options }),
     remove: () => rm(home, { recursive: true, force: true }),
@@ -63,7 +58,6 @@ export async function scratchRepository({ name = 'repo', branch = 'trunk' } = {}
   await write('readme.md', 'hello\n')
   await write('src/date.ts', 'export const day = 1\n')
   await write('.gitignore', 'ignored/\n*.log\n')
-  await scratch.hook('#!/bin/sh\nexit 0\n')
   scratch.commit('first')
   return scratch
 }

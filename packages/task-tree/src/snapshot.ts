@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DRAFT_PREFIX, MatrixError, printableLine, TaskId } from '@matrix/protocol'
@@ -196,11 +197,24 @@ async function listChanged(repository: Repository, source: FilesSource): Promise
   return splitAtNul((await onFiles(repository, source, args)).stdout)
 }
 
-async function listOthers(repository: Repository, source: FilesSource): Promise<Buffer[]> {
+/** What a setup made in this worktree and git does not ignore: never committed, never saved. */
+export function excludeFile(admin: string): string {
+  return join(admin, 'matrix-exclude')
+}
+
+/** Files that git neither tracks nor ignores. `byFolder` names a folder without tracked files once, with a slash. */
+export async function listOthers(
+  repository: Repository,
+  source: FilesSource,
+  { byFolder = false }: { byFolder?: boolean } = {},
+): Promise<Buffer[]> {
+  const own = excludeFile(source.admin)
+  const excludes = [...repository.excludes, ...(existsSync(own) ? [own] : [])]
   const rules = [
     `--exclude=${DRAFT_PREFIX}*`,
-    ...repository.excludes.map((file) => `--exclude-from=${file}`),
+    ...excludes.map((file) => `--exclude-from=${file}`),
     '--exclude-per-directory=.gitignore',
+    ...(byFolder ? ['--directory', '--no-empty-directory'] : []),
   ]
   return splitAtNul((await onFiles(repository, source, ['ls-files', '--others', '-z', ...rules])).stdout)
 }
@@ -235,7 +249,20 @@ async function forgottenCommits(
 ): Promise<string[]> {
   const log = await readText(disk, join(admin, 'logs/HEAD'))
   const seen = new Set(log.split('\n').flatMap((line) => line.split(' ').slice(0, 2)))
-  const commits = [...seen].filter((id) => /^[0-9a-f]{40,64}$/.test(id) && !/^0+$/.test(id))
+  return findUnkept(
+    repository,
+    [...seen].filter((id) => !/^0+$/.test(id)),
+    head,
+  )
+}
+
+/** Of some commits, those that no branch, tag or remote leads to, and none of the others either. */
+export async function findUnkept(
+  repository: Repository,
+  ids: readonly string[],
+  head: string | undefined,
+): Promise<string[]> {
+  const commits = ids.filter((id) => /^[0-9a-f]{40,64}$/.test(id))
   if (commits.length === 0) return []
   const input = [...commits, ...(head ? [`^${head}`] : []), ''].join('\n')
   const args = ['rev-list', '--ignore-missing', '--parents', '--stdin', '--not', '--branches', '--tags', '--remotes']

@@ -133,12 +133,12 @@ test('what a deleted task and all below it have cost is kept by the task above, 
   ] as const) {
     const task = await createTask(tree, above.id, { title }, agent)
     const below = await createTask(tree, task.id, { title: 'below' }, agent)
-    for (const { id } of [task, below]) await recordTask(tree, id, { addCostUsd })
+    for (const { id } of [task, below]) await recordTask(tree, id, { add: { usd: addCostUsd } })
     await deleteTask(tree, task.id, agent)
   }
   expect(tree.get(above.id)).toMatchObject({ costUsd: 0, removedCostUsd: 1.5 })
 
-  await recordTask(tree, above.id, { addCostUsd: 2 })
+  await recordTask(tree, above.id, { add: { usd: 2 } })
   await deleteTask(tree, above.id, user)
   const again = await openTree('/p', { disk: disk.restart('power') })
   expect(again.root()).toMatchObject({ costUsd: 0, removedCostUsd: 3.5 })
@@ -181,7 +181,7 @@ test('deleting answers with everything that went, so that it can be tidied up', 
 test('resetting forgets branch and worktree but not what was spent', async () => {
   const tree = await started()
   const a = await make(tree, 'a')
-  await recordTask(tree, a.id, { status: 'in_progress', branch: 'mxd/a/a', worktreePath: '/w/a', addCostUsd: 1.5 })
+  await recordTask(tree, a.id, { status: 'in_progress', branch: 'mxd/a/a', worktreePath: '/w/a', add: { usd: 1.5 } })
   await recordTask(tree, a.id, { status: 'failed' })
   const { task, before } = await resetTask(tree, a.id, user)
 
@@ -238,7 +238,9 @@ test('the root is never closed, deleted, reset or moved', async () => {
 test('cost only ever grows', async () => {
   const tree = await started()
   for (const addCostUsd of [-1, Number.NaN, Number.POSITIVE_INFINITY])
-    await expect(recordTask(tree, tree.root().id, { addCostUsd })).rejects.toMatchObject({ code: 'TASK_INVALID' })
+    await expect(recordTask(tree, tree.root().id, { add: { usd: addCostUsd } })).rejects.toMatchObject({
+      code: 'TASK_INVALID',
+    })
 })
 
 test('a title with terminal escapes reaches no notice or error as such', async () => {

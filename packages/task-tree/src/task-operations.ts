@@ -1,12 +1,17 @@
 import {
+  type BudgetKind,
+  budgetKinds,
   canFollow,
   type EditedBy,
+  everyBudgetKind,
   MatrixError,
   type Persistence,
   printableLine,
+  type TaskBudgets,
   TaskNode,
   type TaskStatus,
 } from '@matrix/protocol'
+import { fieldsOf, removableFields, withoutFields } from './removable-field.ts'
 import type { Plan, TaskTree } from './task-tree.ts'
 import type { Notice, TreeChange } from './tree.ts'
 import type { TreeView } from './tree-view.ts'
@@ -14,14 +19,13 @@ import type { TreeView } from './tree-view.ts'
 /** Who asks. Only a person's changes are told to the tasks above: an agent knows what it did. */
 export type Editor = { editedBy: EditedBy }
 
-export type TaskInput = {
+export type TaskInput = TaskBudgets & {
   /** Chosen by whoever must be able to ask again without making a second one. */
   id?: string
   title: string
   description?: string
   folder?: true
   status?: 'draft' | 'pending'
-  budgetUsd?: number
   persistent?: Persistence
   color?: string
   agent?: string
@@ -30,11 +34,10 @@ export type TaskInput = {
 }
 
 /** `null` takes an optional value away. */
-export type TaskEdit = {
+export type TaskEdit = { [Name in keyof TaskBudgets]?: number | null } & {
   title?: string
   description?: string
   status?: TaskStatus
-  budgetUsd?: number | null
   persistent?: Persistence
   color?: string | null
   /** Moves the task, with all below it, under another parent. */
@@ -46,7 +49,8 @@ export type TaskFacts = {
   status?: TaskStatus
   branch?: string | null
   worktreePath?: string | null
-  addCostUsd?: number
+  /** What was spent since the last time. */
+  add?: Partial<Record<BudgetKind, number>>
 }
 
 /** What became of the conversation: `discard` means that the next run starts with an empty one. */
@@ -191,11 +195,22 @@ export async function reorderTasks(
 export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): Promise<TaskNode> {
   return tree.change((view) => {
     const before = view.get(id)
-    const { addCostUsd = 0, status = before.status, branch = before.branch, worktreePath = before.worktreePath } = facts
-    if (!Number.isFinite(addCostUsd) || addCostUsd < 0) throw invalid(`a cost of ${addCostUsd}`)
+    const { add = {}, status = before.status, branch = before.branch, worktreePath = before.worktreePath } = facts
+    const spent = everyBudgetKind.flatMap((kind) => {
+      const more = add[kind] ?? 0
+      if (!Number.isFinite(more) || more < 0) throw invalid(`a cost of ${more}`)
+      const field = budgetKinds[kind].spent
+      return more === 0 ? [] : [[field, (before[field] ?? 0) + more]]
+    })
     checkStatusMove(before, status)
-    const costUsd = before.costUsd + addCostUsd
-    const task = checked({ ...before, status, branch, worktreePath, costUsd, updatedAt: tree.now() })
+    const task = checked({
+      ...before,
+      status,
+      branch,
+      worktreePath,
+      ...Object.fromEntries(spent),
+      updatedAt: tree.now(),
+    })
     return { changes: [setAll(before, task)], result: task }
   })
 }
@@ -214,11 +229,16 @@ function interruptBelow(tree: TaskTree, view: TreeView, task: TaskNode): TreeCha
   return below.map(({ id }) => ({ do: 'set', id, fields: { status: 'pending', updatedAt: tree.now() } }))
 }
 
+/** What deleted tasks have spent stays spent for the tasks above. */
 function keepCost(view: TreeView, { parentId }: TaskNode, removed: TaskNode[]): TreeChange[] {
-  const cost = removed.reduce((sum, { costUsd, removedCostUsd = 0 }) => sum + costUsd + removedCostUsd, 0)
-  if (parentId === null || cost === 0) return []
-  const { removedCostUsd = 0 } = view.get(parentId)
-  return [{ do: 'set', id: parentId, fields: { removedCostUsd: removedCostUsd + cost } }]
+  if (parentId === null) return []
+  const parent = view.get(parentId)
+  const fields = everyBudgetKind.flatMap((kind) => {
+    const names = budgetKinds[kind]
+    const sum = removed.reduce((total, task) => total + (task[names.spent] ?? 0) + (task[names.removed] ?? 0), 0)
+    return sum === 0 ? [] : [[names.removed, (parent[names.removed] ?? 0) + sum]]
+  })
+  return fields.length === 0 ? [] : [{ do: 'set', id: parentId, fields: Object.fromEntries(fields) }]
 }
 
 type Happening = { editedBy: EditedBy; verb: string }
@@ -249,7 +269,7 @@ function noticeOf(tree: TaskTree, view: TreeView, task: TaskNode, verb: string):
 
 function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: EditedBy): TaskNode {
   const at = tree.now()
-  const { id = tree.newId(), title, description = '', folder, budgetUsd, persistent = false, color, agent } = input
+  const { id = tree.newId(), title, description = '', folder, persistent = false, agent } = input
   const { status = 'pending' } = input
   return checked({
     id,
@@ -266,26 +286,21 @@ function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: E
     createdAt: at,
     updatedAt: at,
     ...(folder && { folder }),
-    ...(budgetUsd !== undefined && { budgetUsd }),
-    ...(color !== undefined && { color }),
+    ...fieldsOf(input),
     ...(agent !== undefined && { agent }),
   })
 }
 
 function edited(before: TaskNode, edit: TaskEdit, editedBy: EditedBy, updatedAt: string): TaskNode {
-  const { budgetUsd, color, ...kept } = before
-  const nextBudget = edit.budgetUsd === undefined ? budgetUsd : edit.budgetUsd
-  const nextColor = edit.color === undefined ? color : edit.color
   return checked({
-    ...kept,
+    ...withoutFields(before, removableFields),
+    ...fieldsOf({ ...fieldsOf(before), ...fieldsOf(edit, { nulls: true }) }),
     title: edit.title?.trim() ?? before.title,
     description: edit.description ?? before.description,
     status: edit.status ?? before.status,
     persistent: edit.persistent ?? before.persistent,
     editedBy,
     updatedAt,
-    ...(nextBudget !== null && nextBudget !== undefined && { budgetUsd: nextBudget }),
-    ...(nextColor !== null && nextColor !== undefined && { color: nextColor }),
   })
 }
 
@@ -293,7 +308,7 @@ function edited(before: TaskNode, edit: TaskEdit, editedBy: EditedBy, updatedAt:
 function setAll(before: TaskNode, after: TaskNode): TreeChange {
   const { id, children, parentId, createdAt, ...fields } = after
   const changed = Object.entries(fields).filter(([name, value]) => before[name as keyof TaskNode] !== value)
-  const unset = (['budgetUsd', 'color'] as const).filter((name) => name in before && !(name in after))
+  const unset = removableFields.filter((name) => name in before && !(name in after))
   return { do: 'set', id, fields: Object.fromEntries(changed), ...(unset.length > 0 && { unset }) }
 }
 

@@ -14,7 +14,7 @@ afterEach(() => rm(directory, { recursive: true }))
 test('what was changed is there when the tree is opened again', async () => {
   const tree = await started()
   const task = await createTask(tree, tree.root().id, { title: 'Parse dates', budgetUsd: 2 }, { editedBy: 'agent' })
-  await recordTask(tree, task.id, { status: 'in_progress', branch: 'mxd/x/y', addCostUsd: 0.5 })
+  await recordTask(tree, task.id, { status: 'in_progress', branch: 'mxd/x/y', add: { usd: 0.5 } })
 
   const again = await openTree(directory)
   expect(again.list()).toEqual(tree.list())

@@ -152,7 +152,7 @@ async function someChange(tree: TaskTree, random: () => number): Promise<unknown
     )
   if (pick < 0.65)
     return updateTask(tree, some.id, { title: `${some.title}!`, budgetUsd: random() < 0.5 ? 1 : null }, { editedBy })
-  if (pick < 0.75) return recordTask(tree, some.id, { addCostUsd: 0.25 })
+  if (pick < 0.75) return recordTask(tree, some.id, { add: { usd: 0.25 } })
   if (pick < 0.85) return reorderTasks(tree, tree.root().id, tree.root().children.toReversed(), { editedBy })
   if (pick < 0.95 || some.children.length > 0)
     return some.status === 'closed' ? undefined : closeTask(tree, some.id, { editedBy })

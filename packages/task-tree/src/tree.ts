@@ -1,5 +1,6 @@
 import { TaskId, TaskNode } from '@matrix/protocol'
 import * as z from 'zod'
+import { RemovableField } from './removable-field.ts'
 
 /** Words for the tasks above one that a person changed, kept until they are delivered. */
 export const Notice = z.object({
@@ -12,12 +13,11 @@ export const Notice = z.object({
 export type Notice = z.infer<typeof Notice>
 
 const Fields = TaskNode.omit({ id: true, children: true, parentId: true, createdAt: true }).partial()
-const Unset = z.enum(['budgetUsd', 'color'])
 
 /** One step from a tree to the next. The journal holds these, so a shipped shape never changes meaning. */
 export const TreeChange = z.discriminatedUnion('do', [
   z.object({ do: z.literal('add'), task: TaskNode, at: z.int().nonnegative() }),
-  z.object({ do: z.literal('set'), id: TaskId, fields: Fields, unset: z.array(Unset).optional() }),
+  z.object({ do: z.literal('set'), id: TaskId, fields: Fields, unset: z.array(RemovableField).optional() }),
   z.object({ do: z.literal('move'), id: TaskId, parentId: TaskId, at: z.int().nonnegative() }),
   z.object({ do: z.literal('remove'), id: TaskId }),
   z.object({ do: z.literal('order'), id: TaskId, children: z.array(TaskId) }),

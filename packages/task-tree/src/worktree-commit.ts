@@ -18,7 +18,12 @@ export type CommitOptions = {
 }
 
 /** Nothing was committed when there was nothing new. */
-export type Committed = { commit: string | undefined; files: string[] }
+export type Committed = {
+  commit: string | undefined
+  files: string[]
+  /** What the hooks of the project printed, where they ran. */
+  hooks?: string
+}
 
 export type UpdateOptions = { taskId: string; from: string; message?: string }
 

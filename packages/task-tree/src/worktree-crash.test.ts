@@ -7,6 +7,7 @@ import { dyingProcess } from './dying-process.ts'
 import { faultyDisk } from './faulty-disk.ts'
 import { gitRunner } from './git.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
+import type { SetupPlace } from './setup.ts'
 import type { Worktrees } from './worktrees.ts'
 
 // The whole sweep takes minutes: every step, each time before and after it. Without it some of the steps are tried.
@@ -20,8 +21,6 @@ let before = ''
 beforeEach(async () => {
   scratch = await scratchRepository()
   process.env.HOME = scratch.home
-  await scratch.hook('#!/bin/sh\necho set up > ignored-by-nobody\n')
-  scratch.commit('hook')
   scratch.git('switch', '--quiet', '-c', 'elsewhere')
   before = await scratch.fingerprint()
 })
@@ -267,5 +266,6 @@ function expectGitFailure(error: { code?: string }): void {
 }
 
 function create(worktrees: Worktrees, taskId: string) {
-  return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk' })
+  const setUp = ({ worktree }: SetupPlace) => writeFile(join(worktree, 'ignored-by-nobody'), 'set up\n')
+  return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk', setUp })
 }

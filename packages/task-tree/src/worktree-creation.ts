@@ -5,14 +5,23 @@ import { readBranch } from './branch-files.ts'
 import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
 import type { Disk } from './disk.ts'
 import { storageError } from './durable-file.ts'
-import { hooksOff } from './git.ts'
+import { dropGitFolder } from './git-folder-removal.ts'
+import { type GitStatus, syncGit } from './git-sync.ts'
 import type { Repository } from './repository.ts'
-import { endLeftoverHook, findSetupHook, runSetupHook, type SetupHook } from './setup-hook.ts'
+import type { SandboxGit } from './sandbox-git.ts'
+import { endLeftoverSetup, type SetupEffect, type SetupPlace, settleSetup } from './setup.ts'
 import type { Snapshot } from './snapshot.ts'
 import { dropRecord, findAdminFolders, type Places, type WorktreeRecord, writeRecord } from './worktree-place.ts'
 
 /** A task's own checkout on its own branch. */
-export type Worktree = { taskId: string; path: string; branch: string; commit: string }
+export type Worktree = {
+  taskId: string
+  path: string
+  branch: string
+  commit: string
+  /** What its setup did to files that git sees, if it has just been made. */
+  setup?: SetupEffect
+}
 
 export type CreateOptions = {
   taskId: string
@@ -21,7 +30,8 @@ export type CreateOptions = {
   baseBranch: string
   /** Brings back the files of a snapshot as uncommitted changes on the commit it was taken from. */
   from?: Snapshot
-  setup?: { onOutput?: (text: string) => void; timeoutMs?: number }
+  /** Makes the new worktree ready to work in. When it throws, nothing is left of the worktree. */
+  setUp?: (place: SetupPlace) => Promise<void>
   signal?: AbortSignal
 }
 
@@ -35,7 +45,16 @@ export type WorktreeWork = {
   metadata<T>(work: () => Promise<T>): Promise<T>
   /** Lets a few worktrees be filled with files side by side. */
   filling<T>(work: () => Promise<T>): Promise<T>
-  approveSetup: (hook: SetupHook) => Promise<boolean>
+  /** Absent where agents have no sandbox: then their git is the user's own. */
+  sandbox: SandboxGit | undefined
+  /** Branches that the agent of a task may see beside its own. */
+  branchesFor: (taskId: string) => readonly string[]
+  /** Where the hooks are that an agent's commits run, or an empty name. */
+  hooks: () => Promise<string>
+  /** What the agents' git directories said when they were last looked at. */
+  seen: Map<string, { text: string; status: GitStatus }>
+  /** Commits that were refused, so that the same ones are not checked again and again. */
+  refusals: Map<string, { mine: string; theirs: string; error: MatrixError }>
 }
 
 type CreateRecord = Extract<WorktreeRecord, { doing: 'create' }>
@@ -45,34 +64,31 @@ export async function createWorktree(work: WorktreeWork, options: CreateOptions)
   const { disk, places } = work
   const { taskId, signal } = options
   signal?.throwIfAborted()
-  const planning = planCreation(work, options)
-  planning.catch(() => {}) // What is wrong with the hook is said first.
-  const hook = work.repository.checkout ? await findSetupHook(work.repository.checkout) : undefined
-  if (hook) await requireApproval(work, hook, signal)
   await refuseObstacle(work, taskId)
-
-  const record = await planning
+  const record = await planCreation(work, options)
+  let setup: SetupEffect | undefined
   try {
     await makeFilled(work, record, options)
-    const script = hook ?? (await findSetupHook(places.worktree(taskId)))
-    if (!hook) await requireApproval(work, script, signal)
-    await setUp(work, record, script, options)
+    setup = await setUp(work, record, options)
   } catch (error) {
     await undoCreation(work, taskId, record)
     throw error
   }
   await dropRecord(disk, places, taskId)
-  return { taskId, path: places.worktree(taskId), branch: record.branch, commit: record.commit }
+  const { branch, commit } = record
+  return { taskId, path: places.worktree(taskId), branch, commit, ...(setup && { setup }) }
 }
 
 /** Takes back a creation that failed or was interrupted. Nobody has worked in it: it was never handed out. */
 export async function undoCreation(work: WorktreeWork, taskId: string, record: CreateRecord): Promise<void> {
   const { disk, places, repository } = work
   const path = places.worktree(taskId)
-  await endLeftoverHook(places.processFile(taskId), path)
+  await endLeftoverSetup(places.processFile(taskId), path)
   await disk.removeTree(path)
   await clearFilling(work, taskId)
   await removeAdmin(work, taskId)
+  // Where the branch was there before, its agent may have left something in its git directory.
+  if (record.createsBranch) await dropGitFolder(work, taskId)
 
   const ref = `refs/heads/${record.branch}`
   // A git that was killed leaves its lock. The branch is this task's alone, and the record says that we were making it.
@@ -123,28 +139,6 @@ async function refuseObstacle({ disk, places }: WorktreeWork, taskId: string): P
   const path = places.worktree(taskId)
   if ((await disk.kind(path)) !== 'missing')
     throw new MatrixError('WORKTREE_OBSTRUCTED', `${path} exists, but git knows no worktree there`)
-}
-
-async function requireApproval(
-  { approveSetup }: WorktreeWork,
-  hook: SetupHook,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (await orAborted(approveSetup(hook), signal)) return
-  throw new MatrixError('AUTHORIZATION_DENIED', `${hook.path} has not been approved (sha256 ${hook.sha256})`, {
-    hint: 'Read the script and approve it; every change to it asks again.',
-  })
-}
-
-/** A person may take a year to answer; whoever is stopped does not wait for it. */
-async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  let stop = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal?.reason)
-    if (signal?.aborted) stop()
-    signal?.addEventListener('abort', stop)
-  })
-  return Promise.race([work, aborted]).finally(() => signal?.removeEventListener('abort', stop))
 }
 
 /** git gets to know the worktree while its files are written elsewhere; then they are put in their place. */
@@ -246,25 +240,34 @@ async function getAdmin({ disk, repository, places }: WorktreeWork, taskId: stri
   return admin.path
 }
 
-async function setUp(work: WorktreeWork, record: CreateRecord, hook: SetupHook, options: CreateOptions): Promise<void> {
-  const { taskId, baseBranch, setup, signal } = options
-  const worktree = work.places.worktree(taskId)
-  await runSetupHook({
-    hook,
-    worktree,
-    variables: {
-      ...hooksOff,
-      MXD_TASK_ID: taskId,
-      MXD_WORKTREE: worktree,
-      MXD_REPOSITORY: work.repository.checkout ?? work.repository.gitDir,
-      MXD_BRANCH: record.branch,
-      MXD_BASE_BRANCH: baseBranch,
-    },
-    processFile: work.places.processFile(taskId),
-    timeoutMs: setup?.timeoutMs ?? 10 * 60_000,
-    signal,
-    onOutput: setup?.onOutput,
-  })
+async function setUp(
+  work: WorktreeWork,
+  { branch }: CreateRecord,
+  { taskId, baseBranch, from, setUp: run, signal }: CreateOptions,
+): Promise<SetupEffect | undefined> {
+  // git works in a setup as it does in the agent's shell.
+  await syncGit(work, taskId)
+  if (!run) return undefined
+  const place = placeOfSetup(work, { taskId, branch, baseBranch })
+  await run(place)
+  signal?.throwIfAborted()
+  // The files of a snapshot differ from the commit on purpose.
+  const effect = from ? undefined : await settleSetup(work, place, await getAdmin(work, taskId))
+  // What is kept out of commits is kept out of the agent's as well.
+  if (effect && effect.excluded.length > 0) await syncGit(work, taskId)
+  return effect
+}
+
+export function placeOfSetup(
+  { repository, places }: WorktreeWork,
+  task: Pick<SetupPlace, 'taskId' | 'branch' | 'baseBranch'>,
+): SetupPlace {
+  return {
+    ...task,
+    worktree: places.worktree(task.taskId),
+    repository: repository.checkout ?? repository.gitDir,
+    processFile: places.processFile(task.taskId),
+  }
 }
 
 function alreadyElsewhere(error: unknown, branch: string): unknown {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { checkBranchName } from './branch-name.ts'
 import { isMissing, storageError } from './durable-file.ts'
+import { dropGitFolder, saveGitFolder } from './git-folder-removal.ts'
 import type { Repository } from './repository.ts'
 import { changedSince, keepCommits, type Snapshot, type SnapshotSource, takeSnapshot } from './snapshot.ts'
 import { findTaskBranches, removeAdmin, type Tip, type WorktreeWork } from './worktree-creation.ts'
@@ -57,6 +58,7 @@ export async function finishRemoval(
   const saved = record.isSaved ? record : await moveAndSave(work, taskId, record, reason)
   await removeAdmin(work, taskId)
   await deleteBranches(work, saved)
+  await dropGitFolder(work, taskId)
   await disk.removeTree(saved.aside)
   await dropRecord(disk, places, taskId)
   return { snapshot: saved.snapshot }
@@ -78,7 +80,9 @@ async function moveAndSave(
   await moveAside(work, path, record.aside)
   try {
     const branches = record.deleteBranch ? await findTaskBranches(repository, taskId) : []
-    const saving = { record, reason, unmerged: await unmergedTips(repository, branches, record.baseBranch) }
+    const kept = await saveGitFolder(work, taskId)
+    const unmerged = [...(await unmergedTips(repository, branches, record.baseBranch)), ...kept]
+    const saving = { record, reason, unmerged }
     const isThere = (await disk.kind(record.aside)) !== 'missing'
     const snapshot = isThere ? await saveAll(work, taskId, saving) : await saveTips(work, taskId, saving)
     const saved = { ...record, isSaved: true, branches, snapshot: snapshot?.name ?? null }

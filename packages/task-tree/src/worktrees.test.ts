@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmod,
   mkdir,
@@ -13,9 +14,9 @@ import {
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type Git, gitRunner, runGit } from './git.ts'
-import { appeared, ended } from './process-state.testing.ts'
+import { type Git, gitRunner, hooksOff, runGit } from './git.ts'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
+import type { SetupPlace } from './setup.ts'
 import type { Worktrees } from './worktrees.ts'
 
 const newId = monotonicFactory()
@@ -61,113 +62,98 @@ describe('creating', () => {
     expect(await worktrees.list()).toHaveLength(8)
   })
 
-  test('no hook of the repository runs, during creation or in the setup script', async () => {
+  test('no hook of the repository runs, during creation or in the setup', async () => {
     for (const name of ['post-checkout', 'reference-transaction', 'pre-commit', 'post-index-change', 'post-commit']) {
       await scratch.write(`.git/hooks/${name}`, `#!/bin/sh\necho ${name} >> '${scratch.home}/ran'\n`)
       await chmod(join(scratch.checkout, '.git/hooks', name), 0o755)
     }
-    await scratch.hook(
-      '#!/bin/sh\nset -e\necho 1 > new\ngit add new\ngit -c user.name=a -c user.email=a@b commit -qm new\n',
-    )
-    await make(newId())
+    const setUp = async ({ worktree }: SetupPlace) => {
+      const env = { ...process.env, HOME: scratch.home, ...hooksOff }
+      await writeFile(join(worktree, 'new'), '1')
+      execFileSync('git', ['add', 'new'], { cwd: worktree, env })
+      execFileSync('git', ['commit', '--quiet', '-m', 'new'], { cwd: worktree, env })
+    }
+    await make(newId(), setUp)
 
     expect(await readdir(scratch.home)).not.toContain('ran')
   })
 
-  test('without a setup hook nothing is made, and the error says what to do', async () => {
-    await rm(join(scratch.checkout, '.mxd'), { recursive: true })
+  test('a setup that fails is rolled back, and its error is passed on', async () => {
+    const setUp = async ({ worktree }: SetupPlace) => {
+      await writeFile(join(worktree, 'half-done'), 'half')
+      throw new Error('no such registry')
+    }
 
-    await expect(make(newId())).rejects.toMatchObject({
-      code: 'SETUP_HOOK_MISSING',
-      hint: expect.stringContaining('matrix init'),
-    })
+    await expect(make(newId(), setUp)).rejects.toThrow('no such registry')
     await expectNothingLeft()
   })
 
-  test('a setup hook that is not executable is named with the command that helps', async () => {
-    await chmod(join(scratch.checkout, '.mxd/hooks/setup_worktree.sh'), 0o644)
-
-    await expect(make(newId())).rejects.toMatchObject({
-      code: 'SETUP_HOOK_MISSING',
-      hint: expect.stringContaining('chmod +x'),
-    })
-  })
-
-  test('the setup script runs in the worktree, knows its task, and its output is streamed', async () => {
-    process.env.DAEMON_SECRET = 'canary'
-    await scratch.hook('#!/bin/sh\npwd; echo "$MXD_TASK_ID $MXD_BRANCH $MXD_BASE_BRANCH"; env >&2\n')
-    const taskId = newId()
-    let output = ''
-    const setup = { onOutput: (text: string) => (output += text) }
-    const { path, branch } = await worktrees.create({ taskId, title: 'x', baseBranch: 'trunk', setup })
-    delete process.env.DAEMON_SECRET
-
-    expect(output).toContain(`${path}\n${taskId} ${branch} trunk\n`)
-    expect(output).not.toContain('canary')
-  })
-
-  test('a setup script that fails is rolled back, and its last words are in the error', async () => {
-    await scratch.hook('#!/bin/sh\necho half > half-done\necho no such registry >&2\nexit 3\n')
-
-    await expect(make(newId())).rejects.toMatchObject({
-      code: 'SETUP_HOOK_FAILED',
-      message: expect.stringMatching(/ended with 3.*no such registry/s),
-    })
-    await expectNothingLeft()
-  })
-
-  test('a setup script that takes too long is ended with everything it started, and rolled back', async () => {
-    const pidFile = join(scratch.home, 'pid')
-    await scratch.hook(`#!/bin/sh\nsleep 300 &\necho $! > '${pidFile}'\nwait\n`)
-    const create = worktrees.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', setup: { timeoutMs: 500 } })
-    const pid = Number(await Promise.race([appeared(pidFile), create.catch(() => 0)]))
-
-    await expect(create).rejects.toMatchObject({ code: 'SETUP_HOOK_FAILED', message: expect.stringContaining('0.5 s') })
-    await expectNothingLeft()
-    await ended(pid)
-  })
-
-  test('an abort leaves nothing behind', async () => {
-    await scratch.hook('#!/bin/sh\necho started\nsleep 60\n')
+  test('a setup is told where it runs, and an abort during it leaves nothing behind', async () => {
     const controller = new AbortController()
-    const setup = { onOutput: () => controller.abort(new Error('enough')) }
-    const create = worktrees.create({
-      taskId: newId(),
-      title: 'x',
-      baseBranch: 'trunk',
-      setup,
-      signal: controller.signal,
-    })
+    const taskId = newId()
+    const places: SetupPlace[] = []
+    const setUp = async (place: SetupPlace) => {
+      places.push(place)
+      controller.abort(new Error('enough'))
+    }
+    const create = worktrees.create({ taskId, title: 'x', baseBranch: 'trunk', setUp, signal: controller.signal })
 
     await expect(create).rejects.toThrow('enough')
+    const worktree = join(scratch.worktrees, taskId)
+    expect(places).toMatchObject([
+      { taskId, worktree, repository: scratch.checkout, branch: `mxd/${taskId}/x`, baseBranch: 'trunk' },
+    ])
     await expectNothingLeft()
   })
 
-  test('a script that was not approved does not run', async () => {
-    const asked: string[] = []
-    const careful = await scratch.open({ approveSetup: async ({ sha256 }) => asked.push(sha256) < 0 })
+  test('tracked files that a setup changed are restored, and new ones are in no commit and no snapshot', async () => {
+    await scratch.write('.gitattributes', '*.md text\n')
+    scratch.commit('attributes')
+    scratch.git('config', 'user.name', 'Ada')
+    scratch.git('config', 'user.email', 'ada@example.com')
+    const taskId = newId()
+    const { path, setup } = await make(taskId, async ({ worktree }) => {
+      await writeFile(join(worktree, 'readme.md'), 'rewritten\n')
+      await rm(join(worktree, 'src'), { recursive: true })
+      await writeFile(join(worktree, 'lock file [1].json'), '{}')
+      await mkdir(join(worktree, 'modules/a'), { recursive: true })
+      await writeFile(join(worktree, 'modules/a/index.js'), '')
+      await writeFile(join(worktree, 'quiet.log'), '')
+    })
+    await writeFile(join(path, 'work'), 'done')
+    const { files } = await worktrees.commit({ taskId, message: 'work' })
 
-    const refused = await careful.create({ taskId: newId(), title: 'x', baseBranch: 'trunk' }).catch((error) => error)
-    expect(refused).toMatchObject({
-      code: 'AUTHORIZATION_DENIED',
-      message: expect.stringContaining(asked[0] ?? 'a hash'),
+    expect(setup).toEqual({ restored: ['readme.md', 'src/date.ts'], excluded: ['lock file [1].json', 'modules/'] })
+    expect(await readFile(join(path, 'readme.md'), 'utf8')).toBe('hello\n')
+    expect(await readFile(join(path, 'src/date.ts'), 'utf8')).toBe('export const day = 1\n')
+    expect(files).toEqual(['work'])
+    expect(await worktrees.uncommitted(taskId)).toEqual([])
+    expect(await worktrees.snapshot(taskId, 'a look')).toBeUndefined()
+  })
+
+  test('a setup that deletes the worktree or every file of it fails, and nothing is left', async () => {
+    const gone = make(newId(), ({ worktree }) => rm(worktree, { recursive: true }))
+    await expect(gone).rejects.toMatchObject({ code: 'SETUP_FAILED', message: expect.stringContaining('deleted') })
+    const emptied = make(newId(), async ({ worktree }) => {
+      for (const name of await readdir(worktree))
+        if (name !== '.git') await rm(join(worktree, name), { recursive: true })
+    })
+    await expect(emptied).rejects.toMatchObject({
+      code: 'SETUP_FAILED',
+      message: expect.stringContaining('every file'),
     })
     await expectNothingLeft()
   })
 
-  test('who is stopped while a person is asked about the script does not wait for the answer', async () => {
-    const stop = new AbortController()
-    const careful = await scratch.open({
-      approveSetup: () => {
-        stop.abort(new Error('stopped'))
-        return new Promise(() => {})
-      },
+  test('the place of a setup is found again in a worktree that is ready, and in no other', async () => {
+    const taskId = newId()
+    let first: SetupPlace | undefined
+    await make(taskId, async (place) => {
+      first = place
     })
 
-    await expect(
-      careful.create({ taskId: newId(), title: 'x', baseBranch: 'trunk', signal: stop.signal }),
-    ).rejects.toThrow('stopped')
-    await expectNothingLeft()
+    expect(await worktrees.findSetupPlace(taskId, 'trunk')).toEqual(first)
+    expect(await worktrees.findSetupPlace(newId(), 'trunk')).toBeUndefined()
   })
 
   test('a branch that a task has already is taken up again, whatever its title is now', async () => {
@@ -580,8 +566,8 @@ const awkwardNames = ['a b', `it's "quoted"`, 'new\nline', 'ünïcödé', '-rf',
   .map((name) => Buffer.from(name))
   .concat(Buffer.from([0x66, 0xff, 0xfe]))
 
-function make(taskId: string) {
-  return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk' })
+function make(taskId: string, setUp?: (place: SetupPlace) => Promise<void>) {
+  return worktrees.create({ taskId, title: 'Some task', baseBranch: 'trunk', ...(setUp && { setUp }) })
 }
 
 async function expectNothingLeft(): Promise<void> {

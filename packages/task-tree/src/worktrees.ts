@@ -5,13 +5,17 @@ import { MatrixError, TaskId, type TaskNode } from '@matrix/protocol'
 import { monotonicFactory } from 'ulid'
 import { type BranchChanges, type ChangesOptions, type FileChange, listFiles, readChanges } from './branch-changes.ts'
 import { checkTaskId } from './branch-name.ts'
+import { findHooks, runCommitHooks } from './commit-hooks.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { explainFaults, removeFile, replaceFile } from './durable-file.ts'
 import type { Git } from './git.ts'
+import { type GitStatus, hasMoved, settleGit, syncGit, taskOfBranch } from './git-sync.ts'
 import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge, unclearMerge } from './merge.ts'
 import { checkOid, openRepository, type Repository } from './repository.ts'
-import type { SetupHook } from './setup-hook.ts'
+import type { SandboxGit } from './sandbox-git.ts'
+import { endLeftoverSetup, type SetupPlace } from './setup.ts'
 import { dropSnapshot, getSnapshot, listSnapshots, readHead, type Snapshot, takeSnapshot } from './snapshot.ts'
+import { clearQuarantines } from './take-over.ts'
 import { openPlaces, openShared, openTurns } from './turns.ts'
 import {
   type CommitOptions,
@@ -25,6 +29,7 @@ import {
   type CreateOptions,
   clearFilling,
   createWorktree,
+  placeOfSetup,
   removeAdmin,
   undoCreation,
   type Worktree,
@@ -42,8 +47,12 @@ export type WorktreesOptions = {
   disk?: Disk
   now?: () => Date
   newId?: () => string
-  /** Asked before the setup script runs; the answer should be bound to the hash. Without it every script is run. */
-  approveSetup?: (hook: SetupHook) => Promise<boolean>
+  /** How git is run where an agent can write. Without it, agents use the user's own git on the repository itself. */
+  sandbox?: SandboxGit | undefined
+  /** Branches that the agent of a task may see beside its own. */
+  branchesFor?: (taskId: string) => readonly string[]
+  /** Whether the repository's commit hooks run in the sandbox; not, when left out. */
+  commitHooks?: () => Promise<'skip' | 'run'>
 }
 
 /** `creating` and `removing` were interrupted; `unregistered` is a folder git does not know, `missing` the reverse. */
@@ -53,11 +62,10 @@ export type ListedWorktree = { taskId: string; path: string; branch: string | nu
 /** Something that nobody seems to need any more. It stays until someone decides. */
 export type StaleWorktree = { taskId: string | null; path: string; why: string }
 
+type Did = 'undid creation' | 'finished removal' | 'led back to the repository' | 'took over commits'
+
 /** What was done about an interrupted step, or why nothing could be: then it stays for the next attempt. */
-export type Recovered = { taskId: string | null } & (
-  | { did: 'undid creation' | 'finished removal' | 'led back to the repository' }
-  | { failed: MatrixError }
-)
+export type Recovered = { taskId: string | null } & ({ did: Did } | { failed: MatrixError })
 
 export type Worktrees = {
   readonly repository: Repository
@@ -65,6 +73,8 @@ export type Worktrees = {
   create(options: CreateOptions): Promise<Worktree>
   /** The worktree of a task, if it is ready to work in. */
   find(taskId: string): Promise<Worktree | undefined>
+  /** Where the setup of a worktree that is ready can run again. */
+  findSetupPlace(taskId: string, baseBranch: string): Promise<SetupPlace | undefined>
   list(): Promise<ListedWorktree[]>
   /** Saves everything that is not ignored; answers with nothing when the branch holds it all already. */
   snapshot(taskId: string, reason: string): Promise<Snapshot | undefined>
@@ -72,6 +82,14 @@ export type Worktrees = {
   commit(options: CommitOptions): Promise<Committed>
   /** Files that differ from the last commit of the branch, ignored ones aside. */
   uncommitted(taskId: string): Promise<string[]>
+  /** Whether the agent of a task may have committed or switched branches since the last look. Costs next to nothing. */
+  hasMoved(taskId: string): boolean
+  /** The state of git in the worktree of a task at the last look. */
+  gitStatus(taskId: string): GitStatus | undefined
+  /** Takes over what was committed in the sandbox of a task, or brings it what happened to the branch elsewhere. */
+  sync(taskId: string): Promise<GitStatus | undefined>
+  /** Fails unless the worktree is on the task's branch, with nothing in progress and every commit taken over. */
+  settle(taskId: string): Promise<void>
   /** Merges another branch into that of the task, in its worktree. Conflicts stay there with markers, for the next commit to settle. */
   update(options: UpdateOptions): Promise<MergeResult>
   remove(options: RemoveOptions): Promise<Removed>
@@ -117,7 +135,17 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     newId,
     metadata: (act) => inTurn('metadata', act),
     filling: openPlaces(Math.max(2, availableParallelism())),
-    approveSetup: options.approveSetup ?? (async () => true),
+    sandbox: options.sandbox,
+    branchesFor: options.branchesFor ?? (() => []),
+    hooks: async () => ((await options.commitHooks?.()) === 'run' ? findHooks(disk, repository) : ''),
+    seen: new Map(),
+    refusals: new Map(),
+  }
+  const sync = (taskId: string) => forTask(taskId, () => syncGit(work, taskId))
+  const syncMoved = async (taskId: string | undefined) => {
+    if (!taskId) return undefined
+    const status = work.seen.get(taskId)?.status
+    return hasMoved(work, taskId) || status?.refused ? sync(taskId) : status
   }
   const merging = { disk, repository, now, recordFile: join(places.own, 'merge.json') }
   const afterMerges = <T>(act: () => Promise<T>) =>
@@ -126,34 +154,69 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
       return act()
     })
 
+  /** For what changes the branch of a task: both sides agree before it, and again after it. */
+  const inStep = <T>(taskId: string, act: () => Promise<T>) =>
+    forTask(taskId, async () => {
+      await settleGit(work, taskId)
+      const result = await act()
+      await syncGit(work, taskId)
+      return result
+    })
+
   return {
     repository,
     create: (create) =>
       forTask(create.taskId, async () => {
         await recoverTask(work, create.taskId)
         const existing = await findReady(work, create.taskId)
-        if (existing) return existing
-        await forgetMissing(work, create.taskId)
-        return createWorktree(work, create)
+        if (!existing) await forgetMissing(work, create.taskId)
+        if (!existing) return createWorktree(work, create)
+        await syncGit(work, create.taskId)
+        return existing
       }),
     find: (taskId) => forTask(taskId, () => findReady(work, taskId)),
+    async findSetupPlace(taskId, baseBranch) {
+      const found = await forTask(taskId, () => findReady(work, taskId))
+      return found && placeOfSetup(work, { taskId: found.taskId, branch: found.branch, baseBranch })
+    },
     list: () => listWorktrees(work),
-    snapshot: (taskId, reason) => forTask(taskId, () => snapshotReady(work, taskId, reason)),
-    commit: (commit) => forTask(commit.taskId, () => commitWorktree(work, commit)),
-    uncommitted: (taskId) => forTask(taskId, () => listUncommitted(work, taskId)),
-    update: (update) => afterMerges(() => forTask(update.taskId, () => updateWorktree(work, update, merging))),
+    snapshot: async (taskId, reason) => {
+      await syncMoved(taskId)
+      return forTask(taskId, () => snapshotReady(work, taskId, reason))
+    },
+    commit: (commit) => inStep(commit.taskId, () => commitWithHooks(work, commit)),
+    uncommitted: async (taskId) => {
+      await syncMoved(taskId)
+      return forTask(taskId, () => listUncommitted(work, taskId))
+    },
+    hasMoved: (taskId) => hasMoved(work, taskId),
+    gitStatus: (taskId) => work.seen.get(taskId)?.status,
+    sync,
+    settle: (taskId) => forTask(taskId, () => settleGit(work, taskId)),
+    update: (update) => afterMerges(() => inStep(update.taskId, () => updateWorktree(work, update, merging))),
     remove: (remove) =>
       forTask(remove.taskId, async () => {
         await recoverTask(work, remove.taskId)
         await requireKnown(work, remove.taskId)
+        await syncGit(work, remove.taskId)
         return removeWorktree(work, remove)
       }),
     snapshots: (taskId) => listSnapshots(repository, taskId),
     snapshotChanges: async (name) => readSnapshotChanges(repository, await getSnapshot(repository, name)),
     restore: (name, folder) => restoreFiles(work, name, folder),
     forgetSnapshot: (name) => dropSnapshot(repository, name),
-    changes: (changes) => readChanges(repository, changes),
-    merge: (merge) => afterMerges(() => mergeBranch(merging, merge)),
+    changes: async (changes) => {
+      await syncMoved(taskOfBranch(changes.branch))
+      return readChanges(repository, changes)
+    },
+    merge: (merge) =>
+      afterMerges(async () => {
+        const [from, into] = [taskOfBranch(merge.branch), taskOfBranch(merge.baseBranch)]
+        const refused = (await syncMoved(from))?.refused
+        if (refused) throw refused
+        const act = () => mergeBranch(merging, merge)
+        return into ? inStep(into, act) : act()
+      }),
     findStale: (tasks) => findStale(work, tasks),
     diskUse: () => measureAll(work),
     recover: async () => {
@@ -162,6 +225,13 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
       return unclear ? [...recovered, { taskId: null, failed: unclearMerge(merging.recordFile) }] : recovered
     },
   }
+}
+
+async function commitWithHooks(work: WorktreeWork, commit: CommitOptions): Promise<Committed> {
+  const isHooked = (await work.hooks()) !== '' && (await listUncommitted(work, commit.taskId)).length > 0
+  const hooked = isHooked ? await runCommitHooks(work, commit.taskId, commit.message) : undefined
+  const committed = await commitWorktree(work, { ...commit, ...(hooked && { message: hooked.message }) })
+  return hooked ? { ...committed, hooks: hooked.output } : committed
 }
 
 function isTaskId(name: string): boolean {
@@ -176,7 +246,7 @@ async function recoverAll(
   const names = await disk.list(join(places.own, 'records'))
   const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
   const done: Recovered[] = []
-  const attempt = async (taskId: string, step: typeof recoverTask | typeof leadBack) => {
+  const attempt = async (taskId: string, step: (work: WorktreeWork, taskId: string) => Promise<Did | undefined>) => {
     try {
       const did = await forTask(taskId, () => step(work, taskId))
       if (did) done.push({ taskId, did })
@@ -186,7 +256,15 @@ async function recoverAll(
     }
   }
   for (const taskId of ids.filter(isTaskId)) await attempt(taskId, recoverTask)
+  // A setup that ran again in a worktree that was ready may have outlived its process, too.
+  for (const taskId of names.flatMap((name) => (name.endsWith('.pid') ? [name.slice(0, -4)] : [])).filter(isTaskId)) {
+    await endLeftoverSetup(places.processFile(taskId), places.worktree(taskId))
+    await disk.remove(places.processFile(taskId)).catch(() => {})
+  }
   for (const taskId of (await disk.list(places.directory)).filter(isTaskId)) await attempt(taskId, leadBack)
+  for (const taskId of (await disk.list(places.directory)).filter(isTaskId))
+    if (hasMoved(work, taskId)) await attempt(taskId, takeOverLeft)
+  await clearQuarantines(disk, work.repository)
   for (const taskId of (await disk.list(join(places.own, 'filling'))).filter(isTaskId)) await clearFilling(work, taskId)
   for (const name of await disk.list(places.own))
     if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
@@ -205,6 +283,14 @@ async function recoverTask(
   }
   await finishRemoval(work, taskId, record)
   return 'finished removal'
+}
+
+/** What was committed in a sandbox just before the process ended is still there. */
+async function takeOverLeft(work: WorktreeWork, taskId: string): Promise<'took over commits' | undefined> {
+  const before = await findReady(work, taskId)
+  const refused = (await syncGit(work, taskId))?.refused
+  if (refused) throw refused
+  return before?.commit === (await findReady(work, taskId))?.commit ? undefined : 'took over commits'
 }
 
 /**

@@ -80,9 +80,11 @@ test('the schemas of the built-in tools are known without starting them', async 
   const { tools: booted, events } = await bootHarness({ manifest })
   const specs = await booted.specs()
 
-  expect(specs.map(({ name, inputSchema }) => [name, inputSchema])).toEqual(
-    builtinSurfaces().map(({ name, inputSchema }) => [`mcp__mxd__${name}`, inputSchema]),
-  )
+  expect(specs.map(({ name }) => name)).toEqual(builtinSurfaces().map(({ name }) => `mcp__mxd__${name}`))
+  for (const [index, { inputSchema }] of specs.entries())
+    expect(builtinSurfaces()[index]?.inputSchema).toMatchObject(inputSchema)
+  // Neither the dialect nor a limit that every number keeps is worth its tokens.
+  expect(JSON.stringify(specs)).not.toMatch(/\$schema|9007199254740991/)
   expect(events).toEqual([])
   expect(booted.isRunning('mxd')).toBe(false)
 })

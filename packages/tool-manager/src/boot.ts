@@ -23,8 +23,9 @@ import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
 import type { ManagedServer } from './managed-server.ts'
 import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
+import { findHostRule } from './sandbox/egress-rule.ts'
 import type { LockFiles } from './server-launch.ts'
-import type { ServerLease, ServerPool } from './server-pool.ts'
+import type { PooledServer, ServerLease, ServerPool } from './server-pool.ts'
 import type { Spill } from './tool-result.ts'
 
 export type BootOptions = {
@@ -49,6 +50,8 @@ export type BootOptions = {
   approve?: ApprovalPort | undefined
   always?: ApprovalMemory | undefined
   spill?: Spill | undefined
+  /** How long a call may take without progress where neither the manifest nor the tool has a limit of its own. */
+  toolTimeoutMs?: number | undefined
   onEvent?: ((event: CallEvent) => void) | undefined
 }
 
@@ -66,7 +69,8 @@ export type Tools = {
   approvals: Approvals
   pool: ServerPool
   spill: Spill | undefined
-  serverOf(tool: ResolvedTool): ManagedServer
+  toolTimeoutMs: number | undefined
+  serverOf(tool: ResolvedTool): PooledServer
   report(event: CallEvent): void
   /** What the model is told: the manifest's words and the agreed schemas. Waits only for servers without a lock. */
   specs(options?: { waitMs?: number }): Promise<ToolSpec[]>
@@ -96,7 +100,7 @@ export function bootTools(options: BootOptions): Tools {
   const callable = registry.tools.filter((tool) => isCallable(tool, grant, skill, deny))
   const leases = new Map<string, ServerLease>()
   // A lease is taken when a server is first wanted: an agent with thirty of them uses three.
-  const serverOf = (alias: string): ManagedServer => {
+  const serverOf = (alias: string): PooledServer => {
     const server = manifest.servers.find((each) => each.alias === alias)
     if (!server) throw new MatrixError('TOOL_UNKNOWN', `The manifest has no server "${alias}".`)
     const lease = leases.get(alias) ?? leaseOf(server)
@@ -108,7 +112,7 @@ export function bootTools(options: BootOptions): Tools {
       server,
       locked: lockedServer(lock, server),
       lockFiles: options.lockFiles,
-      sideEffects: sideEffectsOf(server, callable),
+      sideEffects: sideEffectsOf(server, callable, manifest),
       hosts: hostsOf(server, callable, grant.policy),
       worktree,
       base: options.base,
@@ -121,6 +125,7 @@ export function bootTools(options: BootOptions): Tools {
     hooks: openHooks(grant.policy?.hooks ?? {}, { cwd: base.cwd }),
     approvals: openApprovals({ port: options.approve, always: options.always }),
     spill: options.spill,
+    toolTimeoutMs: options.toolTimeoutMs,
     serverOf: ({ server }) => leases.get(server.alias)?.server ?? serverOf(server.alias),
     report: (event) => options.onEvent?.(event),
     async specs({ waitMs = 10_000 } = {}) {
@@ -180,22 +185,27 @@ function isCallable(
   )
 }
 
-function sideEffectsOf({ alias }: Server, callable: readonly ResolvedTool[]): SideEffect[] {
+/** A shell reaches the network by what it starts, so it has it wherever the agent may have it. */
+function sideEffectsOf({ alias }: Server, callable: readonly ResolvedTool[], manifest: Manifest): SideEffect[] {
   const classes = callable.filter(({ server }) => server.alias === alias).map(({ tool }) => tool.side_effect_class)
-  return [...new Set(classes)]
+  const isReaching = classes.includes('shell') && manifest.allowed_side_effects.includes('network')
+  return [...new Set([...classes, ...(isReaching ? (['network'] as const) : [])])]
 }
 
-/** A list of hosts only where every tool that reaches out has one, and only of names that a box can be held to. */
+/**
+ * The hosts of those of its tools that reach out, `*` for each of them without a list. Undefined where none does: then only
+ * what the project lists is reached. An entry that a box cannot be held to allows nothing.
+ */
 function hostsOf(
   { alias }: Server,
   callable: readonly ResolvedTool[],
   policy: Policy | undefined,
 ): string[] | undefined {
   const reaching = callable.filter(({ server, tool }) => server.alias === alias && tool.side_effect_class === 'network')
+  if (reaching.length === 0) return undefined
   const lists = reaching.map((tool) => policy && findToolSettings(policy.toolsSettings, policyName(tool))?.allowedHosts)
-  const hosts = [...new Set(lists.flatMap((list) => list ?? ['*']))]
-  if (hosts.length === 0 || hosts.some((host) => host.includes('*'))) return undefined
-  return hosts.flatMap((host) => [`${host}:443`, `${host}:80`])
+  const hosts = lists.flatMap((list) => list ?? ['*']).map((host) => host.toLowerCase().replace(/\.$/, ''))
+  return [...new Set(hosts)].filter((host) => findHostRule(host))
 }
 
 function lockedServer(lock: Lock | undefined, { alias }: Server): LockedServer | undefined {
@@ -239,8 +249,19 @@ function specOf(
     name: wireName,
     // A server's own words count only where a person has agreed to them.
     description: tool.description ?? agreed?.description ?? tool.name,
-    inputSchema: surface?.inputSchema ?? { type: 'object' },
+    inputSchema: leanSchema(surface?.inputSchema ?? { type: 'object' }),
   }
+}
+
+/** Without what costs tokens in every request and tells a model nothing: the dialect, and limits that every number keeps. */
+function leanSchema({ $schema: _, ...schema }: ToolSpec['inputSchema']): ToolSpec['inputSchema'] {
+  const properties = schema.properties
+  if (typeof properties !== 'object' || properties === null) return schema
+  const lean = Object.entries(properties).map(([name, each]) => {
+    const { maximum, ...rest } = (each ?? {}) as Record<string, unknown>
+    return [name, maximum === Number.MAX_SAFE_INTEGER ? rest : each]
+  })
+  return { ...schema, properties: Object.fromEntries(lean) }
 }
 
 async function report(alias: string, server: ManagedServer): Promise<ServerReport> {

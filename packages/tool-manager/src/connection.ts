@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { ToolSurface } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import {
@@ -11,6 +12,8 @@ import {
   UnsupportedProtocolVersionError,
 } from '@modelcontextprotocol/client'
 import * as z from 'zod'
+import { CALL_META, END_CALL } from './builtin/call-end.ts'
+import { type CallLimit, totalLimit } from './call-limit.ts'
 import { isTooDeep } from './json-depth.ts'
 import { findHeaderFault } from './mirrored-header.ts'
 
@@ -30,12 +33,16 @@ const ToolPage = z.object({
 
 export type ToolList = { tools: ToolSurface[]; ttlMs: number | undefined }
 
+export type ListOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
+
 export type CallOptions = {
-  timeoutMs: number
+  limit: CallLimit
   signal?: AbortSignal | undefined
   onProgress?: ((progress: CallProgress) => void) | undefined
   /** Said beside the arguments, where only a server looks that knows of it. */
   meta?: Record<string, unknown> | undefined
+  /** The server is Matrix's own: a call that is given up still answers with what it has. */
+  isBuiltin?: boolean | undefined
 }
 
 export type CallProgress = { progress: number; total?: number | undefined; message?: string | undefined }
@@ -47,7 +54,7 @@ export type Era = 'modern' | 'legacy'
 export type Connection = {
   era: Era
   /** All pages. */
-  listTools(options: Pick<CallOptions, 'timeoutMs' | 'signal'>): Promise<ToolList>
+  listTools(options: ListOptions): Promise<ToolList>
   callTool(tool: ToolSurface, input: Record<string, unknown>, options: CallOptions): Promise<RawResult>
   /** Settles when the server is gone, whoever ended it. */
   closed: Promise<void>
@@ -110,12 +117,16 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     listTools: (call) =>
       listTools(client, alias, call)
         .then(checkDepth)
-        .catch((error) => fail(error, call)),
+        .catch((error) => fail(error, call.timeoutMs, call.signal)),
     callTool(tool, input, call) {
       if (isRemote && client.getProtocolEra() === 'modern') assertMirrored(alias, tool)
-      return callTool(client, tool, input, call)
+      const { limit, signal: caller } = call
+      const run = call.isBuiltin ? callBuiltin : callTool
+      const start = performance.now()
+      const limitMs = () => (performance.now() - start < limit.totalMs ? limit.silentMs : limit.totalMs)
+      return run(client, tool, input, call)
         .then(checkDepth)
-        .catch((error) => fail(error, call))
+        .catch((error) => fail(error, limitMs(), caller))
     },
   }
 
@@ -124,7 +135,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     return answer
   }
 
-  function fail(error: unknown, { timeoutMs: limitMs, signal: caller }: CallOptions): never {
+  function fail(error: unknown, limitMs: number, caller: AbortSignal | undefined): never {
     throw explainFailure(error, { alias, limitMs, lastWords, signal: caller })
   }
 }
@@ -160,7 +171,7 @@ async function within<Value>(timeoutMs: number, signal: AbortSignal | undefined,
   })
 }
 
-async function listTools(client: Client, alias: string, { timeoutMs, signal }: CallOptions): Promise<ToolList> {
+async function listTools(client: Client, alias: string, { timeoutMs, signal }: ListOptions): Promise<ToolList> {
   const tools: ToolSurface[] = []
   let cursor: string | undefined
   let ttlMs: number | undefined
@@ -188,14 +199,16 @@ function callTool(
   client: Client,
   tool: ToolSurface,
   input: Record<string, unknown>,
-  { timeoutMs, signal, onProgress, meta }: CallOptions,
+  { limit, signal, onProgress = () => {}, meta }: CallOptions,
 ): Promise<RawResult> {
   const params = { name: tool.name, arguments: input, ...(meta && { _meta: meta }) }
   const options = {
-    timeout: timeoutMs,
-    maxTotalTimeout: timeoutMs,
+    timeout: limit.silentMs,
+    maxTotalTimeout: limit.totalMs,
+    // A server only reports progress to those who listen.
+    resetTimeoutOnProgress: true,
+    onprogress: onProgress,
     ...(signal && { signal }),
-    ...(onProgress && { onprogress: onProgress }),
   }
   // Answers are not held against the server's own output schema: its patterns would run in our process.
   if (client.getProtocolEra() !== 'modern') return client.request({ method: 'tools/call', params }, RawResult, options)
@@ -204,6 +217,46 @@ function callTool(
     ...options,
     toolDefinition: definition as unknown as NonNullable<Parameters<Client['callTool']>[1]>['toolDefinition'] & object,
   }) as Promise<RawResult>
+}
+
+/** How long Matrix's own server may take to end a call and answer with what it has. */
+const ENDING_MS = 2500
+
+/** A call that is asked to end when it is given up or takes too long, and is cancelled only when it then does not. */
+async function callBuiltin(
+  client: Client,
+  tool: ToolSurface,
+  input: Record<string, unknown>,
+  call: CallOptions,
+): Promise<RawResult> {
+  const id = randomUUID()
+  const giveUp = new AbortController()
+  let patience: NodeJS.Timeout | undefined
+  const end = () => {
+    patience ??= setTimeout(() => giveUp.abort(), ENDING_MS)
+    client.notification({ method: END_CALL, params: { call: id } }).catch(() => giveUp.abort())
+  }
+  const clock = setTimeout(end, call.limit.totalMs)
+  call.signal?.addEventListener('abort', end, { once: true })
+  try {
+    const limit = totalLimit(call.limit.totalMs + 2 * ENDING_MS)
+    return await callTool(client, tool, input, {
+      ...call,
+      limit,
+      signal: giveUp.signal,
+      meta: { ...call.meta, [CALL_META]: id },
+    })
+  } catch (error) {
+    throw giveUp.signal.aborted && !call.signal?.aborted ? timeUp(error) : error
+  } finally {
+    clearTimeout(clock)
+    clearTimeout(patience)
+    call.signal?.removeEventListener('abort', end)
+  }
+}
+
+function timeUp(cause: unknown): SdkError {
+  return new SdkError(SdkErrorCode.RequestTimeout, 'The call took too long', { cause })
 }
 
 type FailureContext = {
@@ -216,9 +269,16 @@ type FailureContext = {
 function explainFailure(error: unknown, { alias, limitMs, signal, lastWords }: FailureContext): MatrixError {
   if (error instanceof MatrixError) return error
   const options = { cause: error }
-  if (signal?.aborted) return new MatrixError('TOOL_CANCELLED', `The call to "${alias}" was cancelled.`, options)
+  if (signal?.aborted)
+    return new MatrixError('TOOL_CANCELLED', `The call to "${alias}" was cancelled while it ran.`, {
+      ...options,
+      hint: 'Whether it had an effect is not known.',
+    })
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
-    return new MatrixError('TOOL_TIMEOUT', `"${alias}" did not answer within ${limitMs} ms.`, options)
+    return new MatrixError('TOOL_TIMEOUT', `"${alias}" did not answer within ${limitMs} ms.`, {
+      ...options,
+      hint: 'Whether the call had an effect is not known. A longer limit is set by timeout_ms in the manifest or toolTimeoutMs in the settings.',
+    })
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
     return new MatrixError(
       'TOOL_FAILED',

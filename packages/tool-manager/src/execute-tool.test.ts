@@ -36,7 +36,7 @@ test('an error of the tool is a value with the tool’s own words', async () => 
   expect(await call('fail')).toMatchObject({ isError: true, content: [{ type: 'text', text: 'It did not work.' }] })
 })
 
-test('a result that is too long is cut, and all of it is kept elsewhere', async () => {
+test('of a result that is too long the beginning and the end are shown, and all of it is kept elsewhere', async () => {
   const spilled: string[] = []
   const { call } = await bootHarness({
     spill: async (text) => {
@@ -46,9 +46,41 @@ test('a result that is too long is cut, and all of it is kept elsewhere', async 
   })
   const answer = await call('flood', { bytes: 3 << 20 })
 
-  expect(textOf(answer).length).toBeLessThan((1 << 20) + 200)
-  expect(textOf(answer)).toContain('All of it is in /spill/1.txt')
+  expect(textOf(answer).length).toBeLessThan(30_200)
+  expect(textOf(answer)).toContain(`all ${3 << 20} are in /spill/1.txt`)
   expect(spilled[0]?.length).toBe(3 << 20)
+})
+
+test('progress restarts the clock of a call, but not for ever', async () => {
+  const servers = [scriptedServer({ tools: [surface('slow')] })]
+  const { call } = await bootHarness({ servers, toolTimeoutMs: 1000 })
+
+  expect(await call('slow', { ms: 3000, steps: 30 })).toMatchObject({ isError: false })
+  expect(await call('slow', { ms: 20_000, steps: 100 })).toMatchObject({
+    code: 'TOOL_TIMEOUT',
+    error: { message: expect.stringContaining('6000 ms') },
+  })
+  expect(await call('slow', { ms: 5000, steps: 1 })).toMatchObject({
+    code: 'TOOL_TIMEOUT',
+    error: { message: expect.stringContaining('1000 ms') },
+  })
+}, 30_000)
+
+test('a call of an agent that was stopped while a person was asked is not called denied', async () => {
+  const policy: Policy = { tools: ['*'], allowedTools: [], toolsSettings: {}, resources: [], hooks: {} }
+  const stop = new AbortController()
+  const { call } = await bootHarness({
+    policy,
+    approve: async () => {
+      stop.abort()
+      return { decision: 'deny' }
+    },
+  })
+
+  expect(await call('echo', {}, { signal: stop.signal })).toMatchObject({
+    code: 'TOOL_CANCELLED',
+    error: { message: expect.stringContaining('had no effect') },
+  })
 })
 
 test('case 28: a result that is nested a hundred thousand deep is an error like any other', async () => {

@@ -1,13 +1,17 @@
-import { effectiveTimeoutMs, findToolSettings, formatToolUri } from '@matrix/manifest'
+import { findToolSettings, formatToolUri } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
+import { isBuiltinServer } from './builtin/builtin-surface.ts'
 import { DENIED_META } from './builtin/denied-path.ts'
+import { limitOf, totalLimit } from './call-limit.ts'
 import { findCallTarget, noTarget } from './call-target.ts'
 import type { CallProgress, RawResult } from './connection.ts'
 import { checkGate, leavesOutDenied, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
 import { isTooDeep } from './json-depth.ts'
+import type { Redactor } from './redactor.ts'
 import type { ResolvedTool } from './registry.ts'
+import { describeRefused } from './sandbox/refused-hosts.ts'
 import { errorResult, shapeResult, type ToolResult } from './tool-result.ts'
 
 /** A call as a model asks for it: by wire name, or as a plan does, by pinned URI. */
@@ -18,6 +22,8 @@ export type ExecuteOptions = {
   onProgress?: ((progress: CallProgress) => void) | undefined
   /** Replaces the tool's own limit. */
   timeoutMs?: number | undefined
+  /** From when on hosts count as refused by this call, in `performance.now()`; from its start when absent. */
+  refusedSince?: number | undefined
   /** Waited for once the call may be made, and before it is. What it answers is called when the call is over. */
   enter?: (() => Promise<() => void>) | undefined
 }
@@ -30,17 +36,34 @@ export async function executeTool(tools: Tools, call: ToolCall, options: Execute
     const tool = tools.registry.resolve(call.name)
     const input = readInput(call.input)
     const refusal = await passGate(tools, tool, input, options)
+    // A question that nobody answers because the agent was stopped is no refusal.
+    if (options.signal?.aborted) throw notRun()
     if (refusal) return refusal
 
+    const { refusedSince = performance.now() } = options
     const raw = await dispatch(tools, tool, input, options)
     await followUp(tools, tool, input, raw)
-    return await shapeResult(raw, tools.pool.redactor, tools.spill)
+    const { spill, pool } = tools
+    const shape = { redactor: pool.redactor, spill, isBuiltin: isBuiltinServer(tool.server) }
+    return addNote(await shapeResult(raw, shape), noteOf(tools, tool, refusedSince))
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
     error.message = tools.pool.redactor.text(error.message)
     tools.report({ type: 'call_failed', uri: call.name, error })
     return { ...errorResult(forModel(error)), error }
   }
+}
+
+/** Of what a command could not reach, its agent may have seen nothing but a failure. */
+function noteOf(tools: Tools, tool: ResolvedTool, since: number): string | undefined {
+  if (tool.tool.side_effect_class !== 'shell') return undefined
+  const refused = tools.serverOf(tool).refusedSince(since)
+  const mayAsk = tools.gate.grant.manifest.allowed_side_effects.includes('network')
+  return refused.length === 0 ? undefined : describeRefused(refused, { mayAsk })
+}
+
+function addNote(result: ToolResult, note: string | undefined): ToolResult {
+  return note === undefined ? result : { ...result, note, content: [...result.content, { type: 'text', text: note }] }
 }
 
 /** A copy of our own: what was gated and approved is what is sent, whatever the caller does to theirs meanwhile. */
@@ -118,7 +141,9 @@ function deny(
 }
 
 async function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
-  const leave = await options.enter?.()
+  const leave = await options.enter?.().catch((error) => {
+    throw options.signal?.aborted ? notRun() : error
+  })
   try {
     return await send(tools, tool, input, options)
   } finally {
@@ -127,13 +152,23 @@ async function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options:
 }
 
 function send(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
-  const { signal, onProgress, timeoutMs = effectiveTimeoutMs(tool.tool) } = options
+  const { signal, timeoutMs } = options
+  const limit = timeoutMs === undefined ? limitOf(tool, tools.toolTimeoutMs) : totalLimit(timeoutMs)
+  const isBuiltin = isBuiltinServer(tool.server)
+  const onProgress = options.onProgress && redacted(options.onProgress, tools.pool.redactor)
+  let answersWhenEnded = false
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
     const surface = live.get(tool.tool.name)
     if (!surface) throw new MatrixError('TOOL_DRIFT', `"${tool.server.alias}" no longer has "${tool.tool.name}".`)
-    return connection.callTool(surface, input, { timeoutMs, signal, onProgress, meta: metaOf(tools, tool) })
+    answersWhenEnded = isBuiltin
+    return connection.callTool(surface, input, { limit, signal, onProgress, meta: metaOf(tools, tool), isBuiltin })
   })
-  return signal ? untilAborted(answer, signal) : answer
+  return signal ? untilAborted(answer, signal, () => answersWhenEnded) : answer
+}
+
+function redacted(listener: (progress: CallProgress) => void, redactor: Redactor): (progress: CallProgress) => void {
+  return ({ message, ...rest }) =>
+    listener({ ...rest, ...(message !== undefined && { message: redactor.text(message) }) })
 }
 
 /** Our own tools that look through folders leave out what is denied to them; nobody else's are told what that is. */
@@ -143,10 +178,16 @@ function metaOf({ gate }: Tools, tool: ResolvedTool): Record<string, unknown> | 
   return deniedPaths.length > 0 ? { [DENIED_META]: { paths: deniedPaths, base: gate.base } } : undefined
 }
 
-/** Nobody who has given up waits for a server to start; it goes on starting for those who have not. */
-function untilAborted(answer: Promise<RawResult>, signal: AbortSignal): Promise<RawResult> {
+/** A caller that has given up does not wait for a server to start; the server keeps starting for the others. */
+function untilAborted(
+  answer: Promise<RawResult>,
+  signal: AbortSignal,
+  answersWhenEnded: () => boolean,
+): Promise<RawResult> {
   return new Promise((done, fail) => {
-    const give = () => fail(new MatrixError('TOOL_CANCELLED', 'The call was cancelled.'))
+    const give = () => {
+      if (!answersWhenEnded()) fail(new MatrixError('TOOL_CANCELLED', 'The call was cancelled.'))
+    }
     if (signal.aborted) give()
     signal.addEventListener('abort', give, { once: true })
     answer.then(done, fail).finally(() => signal.removeEventListener('abort', give))
@@ -161,6 +202,10 @@ async function followUp(tools: Tools, tool: ResolvedTool, input: Input, raw: Raw
     tool_response: { success: !raw.isError, result: raw.content },
   }
   reportFailures(tools, await tools.hooks.run({ trigger: 'postToolUse', tool: policyName(tool), input: told }))
+}
+
+function notRun(): MatrixError {
+  return new MatrixError('TOOL_CANCELLED', 'The agent was stopped before this call ran. It had no effect.')
 }
 
 const forTheModel = new Set(['TOOL_UNKNOWN', 'TOOL_AMBIGUOUS', 'ErrUnpinnedTool', 'URI_MALFORMED'])

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import {
   digestValue,
   type HttpServer,
@@ -7,7 +8,7 @@ import {
   type StdioServer,
   type ToolSurface,
 } from '@matrix/manifest'
-import type { MatrixError } from '@matrix/protocol'
+import { MatrixError } from '@matrix/protocol'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type Connection, connect, type Era, findOtherEra } from './connection.ts'
@@ -18,6 +19,10 @@ import { guardPeer } from './peer-guard.ts'
 import { programTransport } from './program-transport.ts'
 import { openRedactor, type Redactor } from './redactor.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
+import type { BoxPolicy } from './sandbox/box-policy.ts'
+import type { HostList } from './sandbox/egress-proxy.ts'
+import { openRefusedHosts, type RefusedHosts } from './sandbox/refused-hosts.ts'
+import type { RunningProgram } from './sandbox/running-program.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { type LockFiles, resolveLaunch, type ServerLaunch } from './server-launch.ts'
 
@@ -31,14 +36,22 @@ export type ServerPoolOptions = {
   bootstrap?: boolean | undefined
   /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
   lockFiles?: LockFiles | undefined
-  /** What Matrix's own tools can also read in a worktree, and see in their environment: git's side of it. */
+  /** What Matrix's own tools have around a worktree: git, toolchains, a home. */
   surroundings?: ((worktree: string) => Promise<Surroundings>) | undefined
+  /** The hosts that the project of a worktree lists, asked for at every connection; none when absent. */
+  hosts?: ((worktree: string | undefined) => Promise<readonly string[]>) | undefined
   connectTimeoutMs?: number | undefined
   idleMs?: number | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
 }
 
-export type Surroundings = { readable: readonly string[]; env: Readonly<Record<string, string>> }
+/** What the box of Matrix's own tools has around a worktree, in the words of its policy. */
+export type Surroundings = Pick<
+  BoxPolicy,
+  'readable' | 'toolchains' | 'writable' | 'home' | 'scratch' | 'files' | 'overlays' | 'limits'
+> & {
+  env: Readonly<Record<string, string>>
+}
 
 export type PoolEvent =
   | (ServerEvent & { identity: string })
@@ -56,6 +69,7 @@ export type ServerUse = {
   sideEffects: readonly SideEffect[]
   /** What `/workspace` stands for in arguments and environment. */
   worktree?: string | undefined
+  /** The only hosts that it reaches; with `*` also those of the project, and those alone when absent. */
   hosts?: readonly string[] | undefined
   /** Where relative files of the manifest start. */
   base?: string | undefined
@@ -67,17 +81,25 @@ export type ServerPool = {
   lease(use: ServerUse): ServerLease
   /** Starts a server once, asks what it has, and ends it. Nothing is verified but its bytes, so nothing of it may be called. */
   enumerate(use: ServerUse): Promise<EnumeratedServer>
+  /** Finds the sandbox of a worktree in which something listens on a port. */
+  openInside(worktree: string, port: number): Promise<InsidePort>
   /** How many servers are running or starting. */
   running(): number
   /** Ends everything, and gives up what is being fetched or started. */
   close(): Promise<void>
 }
 
+/** A port in a sandbox, for as long as that lives. */
+export type InsidePort = { connect(): Promise<Socket>; ended: Promise<unknown> }
+
 export type EnumeratedServer = { tools: ToolSurface[]; launch: ServerLaunch | undefined }
 
-export type ServerLease = { server: ManagedServer; release(): Promise<void> }
+export type ServerLease = { server: PooledServer; release(): Promise<void> }
 
-type Hooks = { onListChanged: () => void; signal: AbortSignal }
+/** `refusedSince`: the hosts that its programs asked for in vain since a moment of `performance.now()`. */
+export type PooledServer = ManagedServer & { refusedSince: RefusedHosts['since'] }
+
+type Hooks = { onListChanged: () => void; signal: AbortSignal; onEgress?: BoxLaunch['onEgress'] }
 type Reached = { connection: Connection; launch: ServerLaunch | undefined }
 
 const CONNECT_TIMEOUT_MS = 30_000
@@ -86,7 +108,8 @@ const IDLE_MS = 60_000
 export function openServerPool(options: ServerPoolOptions): ServerPool {
   const { connectTimeoutMs: timeoutMs = CONNECT_TIMEOUT_MS, idleMs = IDLE_MS, redactor = openRedactor() } = options
   const onEvent = redacting(redactor, options.onEvent)
-  const entries = new Map<string, { server: ManagedServer; leases: number }>()
+  const entries = new Map<string, { server: PooledServer; leases: number }>()
+  const boxes = new Map<RunningProgram, string | undefined>()
   // Programs that were found to speak the older protocol; asking them again would only cost time.
   const older = new Set<string>()
   const closing = new AbortController()
@@ -120,6 +143,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
         await connection.close().catch(() => {})
       }
     },
+    openInside,
     running: () => [...entries.values()].filter(({ server }) => server.isRunning()).length,
     async close() {
       closing.abort()
@@ -129,16 +153,18 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     },
   }
 
-  function open(use: ServerUse): ManagedServer {
+  function open(use: ServerUse): PooledServer {
     const { server, locked } = use
-    return openManagedServer({
+    const refused = openRefusedHosts()
+    const managed = openManagedServer({
       server,
       locked,
       timeoutMs,
       idleMs,
       onEvent: (event) => onEvent({ ...event, identity: serverIdentity(server, locked) }),
-      connect: async (hooks) => (await reach(use, hooks)).connection,
+      connect: async (hooks) => (await reach(use, { ...hooks, onEgress: refused.note })).connection,
     })
+    return { ...managed, refusedSince: refused.since }
   }
 
   async function reach(use: ServerUse, hooks: Hooks): Promise<Reached> {
@@ -164,8 +190,8 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     })
     if (launch.isPlaceholder) onEvent({ type: 'placeholder_used', alias })
     const around = launch.isBuiltin && use.worktree ? await options.surroundings?.(use.worktree) : undefined
-    const box = boxLaunch(launch, { ...around?.env, ...assignments }, use, around?.readable)
-    const connection = await connectProgram(alias, box, hooks)
+    const box = boxLaunch(launch, { ...around?.env, ...assignments }, { ...use, hosts: hostsOf(use) }, around)
+    const connection = await connectProgram(alias, { ...box, onEgress: hooks.onEgress }, hooks)
     return { connection, launch }
   }
 
@@ -177,7 +203,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     const key = digestValue([box.program, box.args])
     const deadline = performance.now() + timeoutMs
     const start = (mode: 'auto' | Era) => {
-      const transport = programTransport(() => options.sandbox.spawn(box))
+      const transport = programTransport(() => spawn(box))
       return connect({
         alias,
         transport: guardPeer(transport, { onViolation: (what) => onEvent({ type: 'protocol_violated', alias, what }) }),
@@ -194,6 +220,28 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     })
     if (connection.era === 'legacy') older.add(key)
     return connection
+  }
+
+  async function spawn(box: BoxLaunch): Promise<RunningProgram> {
+    const running = await options.sandbox.spawn(box)
+    boxes.set(running, box.policy.worktree)
+    void running.exited.then(() => boxes.delete(running))
+    return running
+  }
+
+  /** Every server has a sandbox of its own; what listens in one of them is asked for by its port alone. */
+  async function openInside(worktree: string, port: number): Promise<InsidePort> {
+    for (const [{ connectInside, exited }, place] of boxes) {
+      const socket = place === worktree ? await connectInside?.(port).catch(() => undefined) : undefined
+      socket?.destroy()
+      if (socket && connectInside) return { connect: () => connectInside(port), ended: exited }
+    }
+    throw new MatrixError('PORT_UNUSED', `Nothing listens on port ${port} in the sandbox of this task.`)
+  }
+
+  function hostsOf({ hosts, worktree }: ServerUse): HostList {
+    if (hosts && !hosts.includes('*')) return hosts
+    return async () => [...(hosts ?? []), ...((await options.hosts?.(worktree)) ?? [])]
   }
 
   function connectEndpoint(server: HttpServer, hooks: Hooks): Promise<Connection> {
@@ -222,8 +270,8 @@ function keyOf({ server, locked, sideEffects, worktree, hosts, base }: ServerUse
 function boxLaunch(
   launch: ServerLaunch,
   env: Record<string, string>,
-  { sideEffects, worktree, hosts }: ServerUse,
-  alsoReadable: readonly string[] = [],
+  { sideEffects, worktree, hosts }: Omit<ServerUse, 'hosts'> & { hosts: HostList },
+  { readable = [], env: _, ...around }: Partial<Surroundings> = {},
 ): BoxLaunch {
   const place = (text: string) => placeWorkspace(text, worktree)
   return {
@@ -234,7 +282,8 @@ function boxLaunch(
       sideEffects,
       worktree,
       hosts,
-      readable: [...launch.readable, ...alsoReadable],
+      readable: [...launch.readable, ...readable],
+      ...around,
       programs: launch.programs,
     },
   }

@@ -1,4 +1,5 @@
 import { type ErrorCode, Image, type MatrixError, type ToolContent } from '@matrix/protocol'
+import { MAX_SHOWN } from './builtin/shown.ts'
 import type { RawResult } from './connection.ts'
 import type { Redactor } from './redactor.ts'
 
@@ -8,6 +9,8 @@ export type ToolResult = {
   /** The machine-readable form of the same, where the tool has one. */
   structured?: unknown
   isError: boolean
+  /** What Matrix adds to what the tool said; it is in the content too. */
+  note?: string
   /** Why Matrix, and not the tool, says no. */
   code?: ErrorCode
   /** The same for a person: what happened in full, which the model is not told. */
@@ -17,18 +20,26 @@ export type ToolResult = {
 /** Keeps what is cut from a result, and says where. */
 export type Spill = (text: string) => Promise<string>
 
+/** No result is longer, whatever its tool says of it. */
 const MAX_TEXT = 1 << 20
 /** Of base64; what providers accept at most. */
 const MAX_IMAGE = 5 << 20
 
-export async function shapeResult(raw: RawResult, redactor: Redactor, spill?: Spill): Promise<ToolResult> {
+export type ShapeOptions = {
+  redactor: Redactor
+  spill?: Spill | undefined
+  /** Matrix's own tools cut what they answer themselves, each where it makes sense. */
+  isBuiltin?: boolean | undefined
+}
+
+export async function shapeResult(raw: RawResult, { redactor, spill, isBuiltin }: ShapeOptions): Promise<ToolResult> {
   const { content, structuredContent, isError = false } = redactor.value(raw)
   const shown = content.map(shapePart)
   if (shown.length === 0 && structuredContent !== undefined)
     shown.push({ type: 'text', text: JSON.stringify(structuredContent) })
   const isSmall = structuredContent !== undefined && JSON.stringify(structuredContent).length <= MAX_TEXT
   return {
-    content: await limitText(shown, spill),
+    content: await limitText(shown, isBuiltin ? MAX_TEXT : MAX_SHOWN, spill),
     ...(isSmall && { structured: structuredContent }),
     isError,
   }
@@ -70,18 +81,15 @@ function text(words: string): ToolContent {
   return { type: 'text', text: words }
 }
 
-async function limitText(content: ToolContent[], spill: Spill | undefined): Promise<ToolContent[]> {
-  const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
-  if (length <= MAX_TEXT) return content
-  const whole = content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
+/** Of what is too long the beginning and the end, and where all of it is. Pictures have a limit of their own. */
+async function limitText(content: ToolContent[], limit: number, spill: Spill | undefined): Promise<ToolContent[]> {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const whole = texts.join('\n')
+  if (whole.length <= limit) return content
+  const headLength = Math.floor((limit * 2) / 3)
+  const [head, tail] = [whole.slice(0, headLength), whole.slice(headLength - limit)]
   const file = await spill?.(whole)
-  let left = MAX_TEXT
-  const kept = content.map((part) => {
-    if (part.type !== 'text') return part
-    const cut = part.text.slice(0, left)
-    left -= cut.length
-    return text(cut)
-  })
-  const where = file ? ` All of it is in ${file}.` : ''
-  return [...kept, text(`[cut after ${MAX_TEXT} of ${length} characters.${where}]`)]
+  const where = file ? `all ${whole.length} are in ${file}` : 'ask for less at once'
+  const note = `[… ${whole.length - limit} characters left out; ${where} …]`
+  return [text(`${head}\n${note}\n${tail}`), ...content.filter((part) => part.type !== 'text')]
 }

@@ -4,9 +4,12 @@ import { nodeProgram } from '../../../bundle.base.mjs'
 import { root } from './root.ts'
 
 test.each(['cli', 'daemon'])('what the bundle of %s leaves out is installed along with it', (app) => {
-  const { dependencies } = JSON.parse(readFileSync(`${root}/apps/${app}/package.json`, 'utf8')) as {
-    dependencies: Record<string, string>
-  }
+  const manifest = JSON.parse(readFileSync(`${root}/apps/${app}/package.json`, 'utf8')) as Record<
+    'dependencies' | 'optionalDependencies',
+    Record<string, string>
+  >
 
-  expect(Object.keys(dependencies)).toEqual(expect.arrayContaining([...(nodeProgram.external ?? [])]))
+  expect(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })).toEqual(
+    expect.arrayContaining([...(nodeProgram.external ?? [])]),
+  )
 })

@@ -49,6 +49,13 @@ test('a project is named by its name, its folder or the start of its id', async 
   })
 })
 
+const ada = {
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.com',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.com',
+}
+
 test('what was wrong with a project when the daemon looked is looked at again by init', async () => {
   const folder = realpathSync(folderWith())
   execFileSync('git', ['init', '--quiet', '-b', 'main', folder])
@@ -56,6 +63,17 @@ test('what was wrong with a project when the daemon looked is looked at again by
   const { env, asked } = await fakeDaemon({
     listProjects: [projectView({ path: folder, problem })],
     updateProject: projectView({ path: folder }),
+    getSetup: {
+      decision: { choice: 'none', script: null, sha256: null, decidedAt: '2026-01-01T00:00:00.000Z' },
+      changed: null,
+      proposal: { choice: 'none', script: null, source: 'detected', notes: [] },
+      seen: null,
+      detected: { languages: [], found: [], testCommand: null },
+      hosts: [],
+      instructions: [],
+      sandbox: { isActive: true, reason: null },
+    },
+    readConfig: { entries: [], problems: [] },
     getStatus: {
       version: '0.0.0',
       pid: process.pid,
@@ -66,7 +84,7 @@ test('what was wrong with a project when the daemon looked is looked at again by
       provider: { kind: 'configured', model: 'm' },
     },
   })
-  const { code, stdout } = await matrix(['init', folder], { env })
+  const { code, stdout } = await matrix(['init', folder], { env: { ...env, ...ada } })
 
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('no commits') })
   expect(asked.map(({ operation }) => operation)).toContain('updateProject')
@@ -112,7 +130,7 @@ test('a watched tree is a line for every change when nobody looks at it', async 
 })
 
 test('words, standard input and pictures are sent to the task that is meant', async () => {
-  const { env, asked } = await fakeDaemon({ ...here, sendMessage: { messageId: 'm1' } })
+  const { env, asked } = await fakeDaemon({ ...here, sendMessage: { messageId: 'm1', waitsFor: null } })
   const folder = folderWith({ 'a.png': Buffer.from('89504e470d0a1a0a', 'hex'), 'a.txt': 'no picture' })
 
   expect(await matrix(['send', 'parser', 'Go', 'on'], { env })).toMatchObject({
@@ -473,7 +491,16 @@ test('a conversation is taken back once somebody agrees', async () => {
 })
 
 test('costs are summed and named by their tasks', async () => {
-  const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
+  const one = {
+    usd: 0.5,
+    turns: 2,
+    unpricedTurns: 0,
+    workMs: 0,
+    inputTokens: 100,
+    outputTokens: 20,
+    cacheReadTokens: 1000,
+    cacheWriteTokens: 0,
+  }
   const { env } = await fakeDaemon({
     ...here,
     readCosts: [
@@ -489,7 +516,16 @@ test('costs are summed and named by their tasks', async () => {
 })
 
 test('what a script made up is told from what somebody pays', async () => {
-  const one = { usd: 0.5, turns: 2, inputTokens: 100, outputTokens: 20, cacheReadTokens: 1000, cacheWriteTokens: 0 }
+  const one = {
+    usd: 0.5,
+    turns: 2,
+    unpricedTurns: 0,
+    workMs: 0,
+    inputTokens: 100,
+    outputTokens: 20,
+    cacheReadTokens: 1000,
+    cacheWriteTokens: 0,
+  }
   const readCosts = ['some-model-simulated', 'some-model'].map((model) => ({ model, ...one }))
   const { env } = await fakeDaemon({ ...here, readCosts })
 

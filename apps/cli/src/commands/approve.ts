@@ -72,7 +72,8 @@ function readScope(text: string): Scope {
 
 async function askAbout(one: Approval): Promise<Decision | undefined> {
   print(formatApproval(one))
-  const answer = await ask('Allow it? [y] once, [t] for this task, [a] always, [n] no, [s] later: ')
+  const [once, always] = one.approval.host ? ['for 10 minutes', 'for this project'] : ['once', 'always']
+  const answer = await ask(`Allow it? [y] ${once}, [t] for this task, [a] ${always}, [n] no, [s] later: `)
   const scopes: Record<string, Scope> = { y: 'once', yes: 'once', t: 'task', a: 'always' }
   const scope = Object.hasOwn(scopes, answer) ? scopes[answer] : undefined
   if (scope) return { decision: 'allow', scope, inputDigest: one.approval.inputDigest }

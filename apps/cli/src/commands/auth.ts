@@ -39,7 +39,7 @@ async function askDaemon(): Promise<{ provider: Provider; devices: number } | un
   }
 }
 
-function readProvider({ entries }: ConfigView): Provider {
+export function readProvider({ entries }: ConfigView): Provider {
   if (!entries.some(({ key }) => key.startsWith('authGroups.'))) return { kind: 'missing', model: null }
   const model = entries.find(({ key }) => key === 'model')?.value
   return { kind: 'configured', model: typeof model === 'string' ? model : null }
@@ -65,21 +65,63 @@ function tellCredential({ key, value, isSecret, origin, file }: ConfigEntry): st
 const keys = { anthropic: 'anthropicApiKey', openai: 'openaiApiKey' } as const
 const urls = { anthropic: 'anthropicBaseUrl', openai: 'openaiBaseUrl' } as const
 
-/** Keeps a key for all projects, in a file that only its owner can read. */
-export async function setKey(provider: string, options: Options & { group?: string; url?: string }): Promise<ExitCode> {
+type KeyOptions = Options & { group?: string; url?: string; key?: boolean; model?: string }
+
+/** Keeps a key, or the address of a server that wants none, for all projects, in a file that only its owner can read. */
+export async function setKey(provider: string, options: KeyOptions): Promise<ExitCode> {
   if (provider !== 'anthropic' && provider !== 'openai')
     throw new MatrixError('REQUEST_INVALID', `${printableLine(provider)} is not a provider.`, {
       hint: 'Give anthropic, or openai for everything that speaks its API (with --url).',
     })
-  const group = options.group ?? provider
+  const { group = provider, url, model } = options
+  const isKeyless = options.key === false
+  if (isKeyless && url === undefined)
+    throw new MatrixError(
+      'REQUEST_INVALID',
+      'Only a server of your own works without a key, and no address is given.',
+      {
+        hint: `Say where it is: matrix auth set ${provider} --no-key --url http://127.0.0.1:11434/v1`,
+      },
+    )
   const settings = await openSettings(options)
-  const key = await askSecret(`API key for ${provider}: `)
-  if (key === '') throw new MatrixError('CONFIG_INVALID', 'There is no key.', { hint: 'Type or pipe it in.' })
-  await settings.set('global', `authGroups.${group}.${keys[provider]}`, key)
-  if (options.url !== undefined) await settings.set('global', `authGroups.${group}.${urls[provider]}`, options.url)
-  if (options.json) printJson({ group, provider })
-  else print(`Kept the key as ${group}. matrix auth status shows what agents use.`)
+  const key = isKeyless ? undefined : await askSecret(`API key for ${provider}: `)
+  if (key === '')
+    throw new MatrixError('CONFIG_INVALID', 'There is no key.', {
+      hint: 'Type or pipe it in. For a server that wants none, add --no-key and --url.',
+    })
+  if (url !== undefined) await settings.set('global', `authGroups.${group}.${urls[provider]}`, url)
+  if (key !== undefined) await settings.set('global', `authGroups.${group}.${keys[provider]}`, key)
+  if (model !== undefined) await settings.set('global', 'model', model)
+  const models = isKeyless && url !== undefined ? await findModels(provider, url) : undefined
+  if (options.json) printJson({ group, provider, ...(models && { models }) })
+  else
+    print(
+      [
+        `Kept ${isKeyless ? 'the address' : 'the key'} as ${printableLine(group)}. matrix auth status shows what agents use.`,
+        ...tellModels(models, options),
+      ].join('\n'),
+    )
   return exitCode.ok
+}
+
+/** What a server of the user's own offers; nothing where it cannot be asked now. */
+async function findModels(provider: keyof typeof urls, url: string): Promise<string[] | undefined> {
+  try {
+    const list = provider === 'openai' ? 'models' : 'v1/models'
+    const response = await fetch(`${url.replace(/\/+$/, '')}/${list}`, { signal: AbortSignal.timeout(3000) })
+    const { data } = (await response.json()) as { data: { id: string }[] }
+    return data.map(({ id }) => id)
+  } catch {
+    return undefined
+  }
+}
+
+function tellModels(models: string[] | undefined, { key, model, url }: KeyOptions): string[] {
+  if (key !== false) return []
+  if (models === undefined) return [`${printableLine(url ?? '')} does not answer now, so its models are not known.`]
+  if (model !== undefined && models.includes(model)) return []
+  const names = models.slice(0, 20).map(printableLine).join(', ') || 'none'
+  return [`Models there: ${names}.`, 'Choose one with: matrix config set model <name>']
 }
 
 export async function removeKey(group: string, options: Options): Promise<ExitCode> {

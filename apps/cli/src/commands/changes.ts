@@ -31,11 +31,12 @@ export async function taskChanges(name: string, options: ChangesOptions): Promis
 /** What the changes amount to, and whether they merge. */
 export function summarize(changes: ChangesView): string {
   const { bold, green, red, yellow, dim } = colorsFor(process.stdout)
-  const { files, additions, deletions, conflicts, uncommitted, branch, targetBranch, behind } = changes
+  const { files, additions, deletions, conflicts, uncommitted, branch, targetBranch, behind, problem } = changes
   const amount = `${plural(files.length, 'file')}, ${green(`+${additions}`)} ${red(`−${deletions}`)}`
   const notes = [
     ...(changes.isTruncated ? [dim('  only a part is shown: name a file with --path to see all of it')] : []),
     ...(behind > 0 ? [dim(`  ${targetBranch} has ${plural(behind, 'commit')} that it lacks`)] : []),
+    ...(problem ? [yellow(`  ${printableLine(problem)}: commits there are not part of this`)] : []),
     ...(uncommitted.length > 0
       ? [yellow(`  not committed: ${uncommitted.slice(0, 10).map(printableLine).join(', ')}`)]
       : []),

@@ -1,5 +1,5 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { addCosts, formatCount, formatUsd, isSimulatedModel } from '@matrix/protocol/display'
+import { addCosts, formatCost, formatCount, formatUsd, isSimulatedModel } from '@matrix/protocol/display'
 import type { RouteOutput, Routes } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, openTask, type PlaceOptions } from '../place.ts'
@@ -74,9 +74,17 @@ function formatCosts(costs: readonly Cost[], by: readonly Field[], titleOf: (id:
   return formatTable(columns, [...rows, ...sum], terminalWidth()).join('\n')
 }
 
-function numbersOf({ usd, turns, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Cost): string[] {
+function numbersOf({
+  usd,
+  unpricedTurns,
+  turns,
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}: Cost): string[] {
   return [
-    formatUsd(usd),
+    formatCost({ usd, unpricedTurns }),
     String(turns),
     formatCount(inputTokens + cacheReadTokens + cacheWriteTokens),
     formatCount(cacheReadTokens),

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Conversation, openMockProvider } from '@matrix/mock-provider'
@@ -11,48 +11,44 @@ import { packPackage, serveRegistry } from '../npm-registry.testing.ts'
 
 const seconds = 120_000
 const call = (name: string, input: object = {}) => ({ toolCalls: [{ name: `mcp__mxd__${name}`, input }] })
+const greets = call('write_file', { path: 'greeting.txt', content: 'hello\n' })
 
 test('from nothing to merged work, by commands alone', { timeout: seconds }, async () => {
-  const { repository, run, json } = await machine(
-    [
-      {
-        match: 'Greeter',
-        turns: [
-          call('clarify', { question: 'Which language?', options: ['English', 'German'] }),
-          call('commit', { message: 'feat: a greeting' }),
-          call('done', { status: 'passed', summary: 'Wrote it.' }),
-        ],
-      },
-      {
-        turns: [
-          call('create_task', { title: 'Greeter', description: 'Write a greeting' }),
-          {
-            capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
-            ...call('send_message', { taskId: '{{id}}', content: 'Go' }),
-          },
-          call('yield'),
-          call('merge_task', { taskId: '{{id}}' }),
-          call('done', { status: 'passed', summary: 'Greeted.' }),
-        ],
-      },
-    ],
-    { leaves: 'greeter' },
-  )
+  const { repository, run, json } = await machine([
+    {
+      match: 'Greeter',
+      turns: [
+        call('clarify', { question: 'Which language?', options: ['English', 'German'] }),
+        greets,
+        call('commit', { message: 'feat: a greeting' }),
+        call('done', { status: 'passed', summary: 'Wrote it.' }),
+      ],
+    },
+    {
+      turns: [
+        call('create_task', { title: 'Greeter', description: 'Write a greeting' }),
+        {
+          capture: { id: { from: 'toolResults', pattern: 'Created task (\\w+)' } },
+          ...call('send_message', { taskId: '{{id}}', content: 'Go' }),
+        },
+        call('yield'),
+        call('merge_task', { taskId: '{{id}}' }),
+        call('done', { status: 'passed', summary: 'Greeted.' }),
+      ],
+    },
+  ])
 
-  expect(await run('daemon', 'start', '--port', '0')).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('The daemon runs at http://127.0.0.1:'),
-  })
   onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
-  expect(await run('init')).toMatchObject({ code: 0, stdout: expect.stringContaining('is a project of Matrix now') })
-  expect(readdirSync(join(repository, '.mxd'))).toContain('memory.md')
-  expect(await run('send', 'root', 'Write a greeting')).toMatchObject({ code: 0 })
-
-  const [setup] = await vi.waitFor(async () => {
-    const waiting = await json('approve', '--list')
-    expect(waiting).toHaveLength(1)
-    return waiting
-  }, soon)
+  expect(await run('init', '--port', '0')).toMatchObject({ code: 2, stderr: expect.stringContaining('--setup none') })
+  expect(await run('daemon', 'start')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The daemon runs already at http://127.0.0.1:'),
+  })
+  expect(await run('send', 'root', 'Write a greeting')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/Kept for .*, not started\..*\n.*matrix init/),
+  })
+  const [setup] = await json('approve', '--list')
   expect(await run('approve', '--scope', 'always', '--digest', setup.approval.inputDigest)).toMatchObject({ code: 0 })
   await vi.waitFor(async () => expect((await run('tree')).stdout).toMatch(/\? Greeter .*asks/), soon)
   expect(await run('answer', 'greeter', '2')).toMatchObject({ code: 0, stdout: 'Answered.\n' })
@@ -187,18 +183,16 @@ test('a daemon that cannot even say that the disk is full is spoken for', { time
 test('a headless run passes when the agent does, leaves its branch and nothing else', {
   timeout: seconds,
 }, async () => {
-  const { repository, run, temporary } = await machine(
-    [
-      {
-        turns: [
-          call('clarify', { question: 'Which?' }),
-          call('commit', { message: 'feat: x' }),
-          call('done', { status: 'passed', summary: 'All there.' }),
-        ],
-      },
-    ],
-    { leaves: '*' },
-  )
+  const { repository, run, temporary } = await machine([
+    {
+      turns: [
+        call('clarify', { question: 'Which?' }),
+        greets,
+        call('commit', { message: 'feat: x' }),
+        call('done', { status: 'passed', summary: 'All there.' }),
+      ],
+    },
+  ])
 
   expect(await run('run', 'Go', '--yes-for', 'setup', '--merge')).toMatchObject({
     code: 0,
@@ -212,8 +206,12 @@ test('a headless run passes when the agent does, leaves its branch and nothing e
 test('a merge that is refused is part of the result of the run, which names the branch and leaves no key behind', {
   timeout: seconds,
 }, async () => {
-  const turns = [call('commit', { message: 'feat: x' }), call('done', { status: 'passed', summary: 'All there.' })]
-  const { repository, run, temporary } = await machine([{ turns }, { turns }], { leaves: '*' })
+  const turns = [
+    greets,
+    call('commit', { message: 'feat: x' }),
+    call('done', { status: 'passed', summary: 'All there.' }),
+  ]
+  const { repository, run, temporary } = await machine([{ turns }, { turns }])
   writeFileSync(join(repository, 'greeting.txt'), 'mine\n')
   const shown = await run('run', 'Go', '--yes-for', 'setup', '--merge')
   const told = await run('run', 'Go', '--yes-for', 'setup', '--merge', '--json')
@@ -264,20 +262,21 @@ test('a headless run tells programs every frame, and the result last', { timeout
 
 test('everything that would stop a run is said at once, and nothing is left behind', { timeout: seconds }, async () => {
   const { repository, run, temporary } = await machine([{ turns: [] }])
-  const env = { MXD_DATA_DIR: folderWith(), TMPDIR: temporary }
+  const env = { MXD_DATA_DIR: folderWith(), TMPDIR: temporary, HOME: folderWith(), GIT_CONFIG_NOSYSTEM: '1' }
   const refused = await matrix(['run', 'Go'], { cwd: repository, env })
 
   expect(refused.code).toBe(1)
-  expect(refused.stderr).toMatch(/No key is set.*\n.*matrix auth set.*\n.*setup_worktree\.sh.*\n.*--yes-for setup/)
-  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 3\n')
-  expect(await run('run', 'Go', '--yes-for', 'setup')).toMatchObject({
+  expect(refused.stderr).toMatch(
+    /No key is set.*\n.*matrix auth set.*\n.*name and email.*\n.*git config.*\n.*not decided.*\n.*--setup auto/,
+  )
+  writeFileSync(join(repository, 'setup.sh'), 'exit 3\n')
+  expect(await run('run', 'Go', '--setup', 'setup.sh')).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/Stuck(?:.*\n)*Nothing was done yet, so nothing is kept\./),
   })
   // The agent's worktree is there, and then there is no manifest for it to work by.
-  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\n')
   expect(await run('config', 'set', 'agent', 'nobody')).toMatchObject({ code: 0 })
-  expect(await run('run', 'Go', '--yes-for', 'setup')).toMatchObject({
+  expect(await run('run', 'Go', '--setup', 'none')).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('Nothing was done yet, so nothing is kept.'),
   })
@@ -286,15 +285,13 @@ test('everything that would stop a run is said at once, and nothing is left behi
   expect(git(repository, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
 })
 
-test('what needs a yes is denied without one, and the run says which flag would give it', {
-  timeout: seconds,
-}, async () => {
-  const { run } = await machine([{ turns: [] }])
+test('a run takes the setup that was decided for its repository with init', { timeout: seconds }, async () => {
+  const { run } = await machine([{ turns: [call('done', { status: 'passed', summary: 'All there.' })] }])
+  onTestFinished(async () => void (await run('daemon', 'stop', '--force')))
 
-  expect(await run('run', 'Go', '--data', folderWith())).toMatchObject({
-    code: 1,
-    stdout: expect.stringMatching(/denied .*setup_worktree\.sh: --yes-for setup/),
-  })
+  expect(await run('run', 'Go')).toMatchObject({ code: 1, stderr: expect.stringContaining('not decided') })
+  expect(await run('init', '--yes', '--port', '0')).toMatchObject({ code: 0 })
+  expect(await run('run', 'Go')).toMatchObject({ code: 0, stdout: expect.stringContaining('All there.') })
 })
 
 test('a headless run ends when its budget, its time or the agent’s ideas do', { timeout: seconds }, async () => {
@@ -320,7 +317,6 @@ test('a headless run ends when its budget, its time or the agent’s ideas do', 
 
 const soon = { timeout: 60_000, interval: 200 }
 
-/** A repository whose setup script leaves a file to commit in the tasks that are named, a data directory, and a model that plays a part. */
 test('a headless run works with the agents of the user, and fetches a package once for all runs', {
   timeout: seconds,
 }, async () => {
@@ -357,10 +353,8 @@ test('a headless run works with the agents of the user, and fetches a package on
   expect(readdirSync(join(data, 'packages'))).not.toEqual([])
 })
 
-async function machine(
-  conversations: Conversation[],
-  { leaves = 'none', env: more = {} }: { leaves?: string; env?: Record<string, string> } = {},
-) {
+/** A repository, a data directory, and a model that plays a part. */
+async function machine(conversations: Conversation[], { env: more = {} }: { env?: Record<string, string> } = {}) {
   const mock = await openMockProvider({ playbook: { conversations } })
   const data = folderWith({
     'config.json': JSON.stringify({
@@ -370,13 +364,6 @@ async function machine(
   })
   const temporary = folderWith()
   const repository = realpathSync(folderWith({ 'README.md': '# Shop\n' }))
-  mkdirSync(join(repository, '.mxd', 'hooks'), { recursive: true })
-  const hook = join(repository, '.mxd', 'hooks', 'setup_worktree.sh')
-  writeFileSync(
-    hook,
-    `#!/bin/sh\ncase "$(git symbolic-ref --short HEAD)" in */${leaves}) echo hello > greeting.txt ;; esac\n`,
-  )
-  chmodSync(hook, 0o755)
   git(repository, 'init', '-q', '-b', 'main')
   git(repository, 'add', '-A')
   git(repository, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'first')

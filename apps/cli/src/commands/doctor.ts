@@ -1,31 +1,45 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir, readFile } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { measureProjects, nodeWorld, openConfig, openTrust, viewSandbox } from '@matrix/orchestrator'
 import { MatrixError } from '@matrix/protocol'
 import { checkGit } from '@matrix/task-tree'
-import { checkSandbox, findRipgrep, openPackageStore, resolveIdentity } from '@matrix/tool-manager'
+import { findRipgrep, openPackageStore, openSandbox, resolveIdentity, type Sandbox } from '@matrix/tool-manager'
 import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
+import { formatSandbox } from '../sandbox-report.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 
 type Check = { name: string; ok: boolean; found: string; fix?: string }
 
-/** Whether this machine has what Matrix needs; for what is missing, the one thing to do. */
+/** Whether this machine has what Matrix needs, with the one thing to do for what is missing; and what an agent's sandbox has. */
 export async function doctor({ json }: { json?: boolean }): Promise<ExitCode> {
+  const sandbox = await openSandbox({ mode: 'auto' })
   const checks = await Promise.all([
     checkNode(),
     checkNpm(),
     findGit(),
-    checkBox(),
+    checkBox(sandbox),
     checkLimits(),
     checkRipgrep(),
     checkStore(),
   ])
-  if (json) printJson({ ok: checks.every(({ ok }) => ok), checks })
-  else print(format(checks))
+  const dataDirectory = dataFolder()
+  const inside = sandbox.isBoxing ? await viewSandbox(sandbox, { dataDirectory, environment: await readNames() }) : null
+  const storage = await measureProjects(dataDirectory)
+  if (json) printJson({ ok: checks.every(({ ok }) => ok), checks, sandbox: inside, storage })
+  else print([format(checks), ...(inside ? [formatSandbox(inside, storage)] : [])].join('\n\n'))
   return checks.every(({ ok }) => ok) ? exitCode.ok : exitCode.findings
+}
+
+/** The variables that the user has added for every project. */
+async function readNames(): Promise<readonly string[]> {
+  const dataDirectory = dataFolder()
+  const world = nodeWorld()
+  const { settings } = await openConfig(world, { dataDirectory, trust: openTrust(world, { dataDirectory }) }).resolve()
+  return settings.environment
 }
 
 async function checkNode(): Promise<Check> {
@@ -53,27 +67,23 @@ async function checkProgram(name: string, fix: string): Promise<Check> {
 }
 
 /** Not whether the program is there, but whether a box that it makes holds. */
-async function checkBox(): Promise<Check> {
+async function checkBox({ status }: Sandbox): Promise<Check> {
   const identity = resolveIdentity()
-  const status = await checkSandbox({ identity })
   const whose = identity ? `; boxes run as user ${identity.uid}, who has to own what they write` : ''
   if (status.available)
     return { name: 'sandbox', ok: true, found: `bubblewrap ${status.version}; nothing got out of a test box${whose}` }
   return { name: 'sandbox', ok: false, found: status.reason, fix: status.fix }
 }
 
-/** Nothing to repair: what is limited and what is not has to be known before a machine is trusted with many agents. */
+/** Nothing to repair: how far limits reach has to be known before a machine is trusted with many agents. */
 async function checkLimits(): Promise<Check> {
   const [major = 0, minor = 0] = release().split('.').map(Number)
   // Before, the kernel counted all processes of a user, in whatever box.
-  const counted = major > 5 || (major === 5 && minor >= 14) ? 'for each box' : 'for all boxes together'
-  const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => '')
-  const cgroups = /\bmemory\b/.test(controllers)
-    ? 'Matrix uses no cgroups'
-    : 'there is no memory controller of cgroup v2 here'
+  const counted = major > 5 || (major === 5 && minor >= 14) ? 'for each sandbox' : 'for all sandboxes together'
   const found = [
-    `processes are limited ${counted}, scratch space for each box`,
-    `memory and the length of a file for each process (${cgroups})`,
+    `processes are counted ${counted}`,
+    'memory for each sandbox of an agent, for each process of other servers',
+    'the length of a file for each process',
     'the size of a worktree is not limited',
   ]
   return { name: 'limits', ok: true, found: found.join('; ') }

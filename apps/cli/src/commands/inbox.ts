@@ -66,7 +66,7 @@ const next: Record<Attention['kind'], (one: Attention) => string> = {
   question: ({ taskId }) => `matrix answer ${shortId(taskId)} "…"`,
   conflict: ({ taskId }) => `matrix diff ${shortId(taskId)}`,
   failure: ({ taskId }) => `matrix logs ${shortId(taskId)} --last 20`,
-  budget: ({ taskId }) => `matrix task update ${shortId(taskId)} --budget <usd> && matrix resume ${shortId(taskId)}`,
+  budget: ({ taskId }) => `matrix task update ${shortId(taskId)} --budget <usd> (or --budget-tokens, --budget-time)`,
   review: ({ taskId }) => `matrix diff ${shortId(taskId)} && matrix merge ${shortId(taskId)} --update-checkout`,
 }
 

@@ -211,6 +211,21 @@ test('the doctor names what it looked at, with a fix for what is missing', async
   expect(checks.find(({ name }) => name === 'node')).toMatchObject({ ok: true })
 })
 
+test('the doctor shows what an agent would see: programs with version and path, what is left out and why, limits', async () => {
+  const env = { MXD_DATA_DIR: folderWith(), PATH: `/nowhere/bin:${process.env.PATH}`, CI: 'true' }
+  const { sandbox } = JSON.parse((await matrix(['doctor', '--json'], { env })).stdout)
+  if (sandbox === null) return
+
+  expect(sandbox.programs).toContainEqual({
+    name: 'git',
+    path: expect.stringMatching(/^\//),
+    version: expect.stringMatching(/^2\.\d/),
+  })
+  expect(sandbox.skipped).toContainEqual({ path: '/nowhere/bin', reason: 'does not exist' })
+  expect(sandbox.variables).toContain('CI')
+  expect(sandbox.limits.processes).toBeGreaterThan(1000)
+})
+
 test('the doctor leaves no data directory that the daemon would refuse', async () => {
   const data = join(folderWith(), 'data')
   const before = process.umask(0o002)

@@ -1,33 +1,32 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { type NodeOrchestratorOptions, type Orchestrator, openNodeOrchestrator } from '@matrix/orchestrator'
-import { MatrixError, printable, printableLine } from '@matrix/protocol'
-import { formatDuration, formatUsd, plural } from '@matrix/protocol/display'
-import type { Frame, MergeOutcome, Problem, ProjectView, TaskDetail, TaskView } from '@matrix/protocol/http'
+import { type ErrorCode, errors, MatrixError, printableLine, type TaskBudgets } from '@matrix/protocol'
+import type { Frame, Problem, ProjectView, TaskDetail, TaskView } from '@matrix/protocol/http'
+import { type BudgetOptions, readBudgets, readDuration } from '../budget-options.ts'
 import { findCheckout } from '../checkout.ts'
 import { dataFolder } from '../data-folder.ts'
-import { type ExitCode, exitCode } from '../exit-code.ts'
-import { type Outcome, runHeadless } from '../headless-run.ts'
+import { type ExitCode, exitCode, exitCodeOf } from '../exit-code.ts'
+import { runHeadless } from '../headless-run.ts'
 import { readInput } from '../input-file.ts'
 import { interruptSignal } from '../interrupt.ts'
-import { colorsFor, print, printError, printJsonLine, terminalWidth } from '../terminal.ts'
-import { wrapText } from '../text-width.ts'
+import { onReaderGone } from '../reader.ts'
+import { openRunPlace, type RunPlace, removeLeftovers } from '../run-place.ts'
+import { codeOf, type Ending, type Merged, type RunResult, report } from '../run-result.ts'
+import { choiceOfFlag } from '../setup-choice.ts'
+import { printError, printJsonLine } from '../terminal.ts'
 import { openTranscript } from '../transcript.ts'
 import { stateOf } from '../tree-lines.ts'
-import { readAmount } from './task.ts'
 
-export type RunOptions = {
+export type RunOptions = BudgetOptions & {
   folder?: string
   data?: string
   keep?: boolean
-  budget?: string
   model?: string
   timeout?: string
   yesFor?: string[]
+  setup?: string
+  allowHost?: string[]
   merge?: boolean
   unsandboxed?: boolean
   verbose?: boolean
@@ -36,48 +35,62 @@ export type RunOptions = {
   demo?: boolean
 }
 
-/** One goal, in this process: the same agents as in the daemon, and an exit code that says how it went. */
+/** One goal, in this process: the same agents as in the daemon, and an exit code that says how it went. Every way out is reported. */
 export async function run(words: readonly string[], options: RunOptions): Promise<ExitCode> {
+  const startedAt = Date.now()
+  const plan = await readPlan(words, options)
+  const stops = watchStops(plan.timeoutMs)
+  const place = await openRunPlace(options.data).catch(brokenOff)
+  const { isKept, ...ended } = 'folder' in place ? await attempt(plan, place, stops, options).catch(brokenOff) : place
+  const folder = 'folder' in place && (isKept || options.keep || !place.isOwn) ? place.folder : null
+  if (folder === null && 'folder' in place) await place.remove()
+  report({ ...ended, seconds: (Date.now() - startedAt) / 1000, dataDirectory: folder }, options)
+  return ended.exitCode
+}
+
+type Plan = {
+  goal: string | undefined
+  budgets: TaskBudgets
+  timeoutMs: number | undefined
+  /** The user's repository; nothing for the demo, which makes one. */
+  repository: string | undefined
+  demo: typeof import('@matrix/demo') | undefined
+}
+
+async function readPlan(words: readonly string[], options: RunOptions): Promise<Plan> {
   const demo = options.demo ? await import('@matrix/demo') : undefined
-  const goal = demo ? demo.goal : await readGoal(words, options)
-  const budgetUsd = options.budget === undefined ? undefined : readAmount(options.budget)
-  const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout)
-  const repository = demo ? undefined : await findCheckout(options.folder ?? '.')
-  const data = await openData(options)
-  const checkout = repository ?? join(data.folder, 'demo', 'tally')
-  const settings = orchestratorOptions(data.folder, options)
-  const mayRemove = data.isOwn && !options.keep
-  let orchestrator: Orchestrator | undefined
-  // Until agents work, there is nothing that anybody could want, and a copy of the user's keys.
-  let isDone = mayRemove
+  return {
+    demo,
+    goal: demo ? demo.goal : await readGoal(words, options),
+    budgets: readBudgets(options),
+    timeoutMs: options.timeout === undefined ? undefined : readDuration(options.timeout),
+    repository: demo ? undefined : await findCheckout(options.folder ?? '.'),
+  }
+}
+
+/** A result, before it is known how long it took. `isKept`: there is something in the data directory that can be resumed. */
+type Ended = Omit<RunResult, 'seconds' | 'dataDirectory'> & { isKept: boolean }
+
+async function attempt(plan: Plan, place: RunPlace, stops: Stops, options: RunOptions): Promise<Ended> {
+  const settings = orchestratorOptions(place.folder, options)
+  const checkout = plan.repository ?? join(place.folder, 'demo', 'tally')
+  const orchestrator = await (plan.demo
+    ? plan.demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
+    : openNodeOrchestrator(settings))
   try {
-    orchestrator = await (demo
-      ? demo.openDemo({ ...settings, pace: { thinkMs: 100, typeMs: 0 }, begins: false })
-      : openNodeOrchestrator(settings))
-    const obstacles = demo ? [] : await findObstacles(orchestrator, checkout, options)
-    if (obstacles.length > 0) return refuse(obstacles, options)
+    const early = plan.demo ? [] : await findObstacles(orchestrator, checkout)
+    // Of a run that is continued, nothing may start before that is known.
+    if (early.length > 0 && options.data !== undefined) return refuse(early)
     await orchestrator.resume()
     const project = await openProject(orchestrator, checkout)
-    const root = await prepareRoot(orchestrator, project, { budgetUsd, model: options.model })
-    isDone = false
-    const result = await drive(orchestrator, { project, root, goal, timeoutMs, options })
-    if (mayRemove && result.result === 'passed') {
-      await removeWorktrees(orchestrator, project)
-      isDone = true
-    } else if (mayRemove && isUnused(result)) {
-      await removeWorktrees(orchestrator, project)
-      await removeBranch(checkout, result.task)
-      isDone = true
-    }
-    const whole = { ...result, dataDirectory: isDone ? null : data.folder }
-    if (options.json) printJsonLine({ kind: 'result', ...whole })
-    else print(summarize(whole))
-    process.exitCode = result.exitCode
-    return result.exitCode
+    const obstacles = plan.demo ? [] : [...early, ...(await settleSetup(orchestrator, project, options))]
+    if (obstacles.length > 0) return refuse(obstacles)
+    for (const host of options.allowHost ?? [])
+      await orchestrator.addHost({ params: {}, query: { projectId: project.id }, body: { host } })
+    const root = await prepareRoot(orchestrator, project, { budgets: plan.budgets, model: options.model })
+    return await drive(orchestrator, { project, root, goal: plan.goal, place, stops, options })
   } finally {
-    await orchestrator?.close()
-    // What did not end well can be looked at, and gone on with.
-    if (isDone) await rm(data.folder, { recursive: true, force: true })
+    await orchestrator.close()
   }
 }
 
@@ -85,14 +98,17 @@ type Drive = {
   project: ProjectView
   root: TaskView
   goal: string | undefined
-  timeoutMs: number | undefined
+  place: RunPlace
+  stops: Stops
   options: RunOptions
 }
 
-async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutMs, options }: Drive) {
-  const startedAt = Date.now()
+async function drive(
+  orchestrator: Orchestrator,
+  { project, root, goal, place, stops, options }: Drive,
+): Promise<Ended> {
   const progress = options.json ? { frame: printJsonLine, close: () => undefined } : openProgress(options, root)
-  const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
+  let isAnswered = false
   const outcome = await runHeadless(orchestrator, {
     project,
     rootId: root.id,
@@ -100,55 +116,104 @@ async function drive(orchestrator: Orchestrator, { project, root, goal, timeoutM
     // The first of the answers that the story offers.
     ...(options.demo && { answer: ({ options: offered }) => offered?.[0] ?? 'As you think best.' }),
     isAgreed: (approval) => (options.yesFor ?? []).some((pattern) => agrees(pattern, approval)),
-    onFrame: progress.frame,
-    signal: AbortSignal.any([interruptSignal(), timedOut]),
-  })
+    onFrame(frame) {
+      isAnswered ||= isAnswer(frame)
+      progress.frame(frame)
+    },
+    signal: stops.signal,
+  }).catch(brokenOff)
   progress.close()
-  const result: Ending = outcome.result === 'aborted' && timedOut.aborted ? 'timed out' : outcome.result
+  const result = outcome.result === 'aborted' ? stops.ending() : outcome.result
+  const problem = stops.fault() ?? outcome.problem
   const merged = options.merge && result === 'passed' ? await mergeRoot(orchestrator, project, root.id) : undefined
-  const task = await getTask(orchestrator, project, root.id)
-  const exitCode = codeOf(result, merged)
-  return { ...outcome, result, exitCode, merged, task, seconds: (Date.now() - startedAt) / 1000 }
+  const task = await getTask(orchestrator, project, root.id).catch(() => root)
+  const exitCode = 'exitCode' in outcome ? outcome.exitCode : codeOf(result, merged)
+  const ended = { ...outcome, result, problem, merged, exitCode, task }
+  // What did not end well can be looked at and resumed; before a model has said anything, there is nothing to look at.
+  if (!place.isOwn || options.keep || (result !== 'passed' && isAnswered)) return { ...ended, isKept: true }
+  const removed = await removeLeftovers(orchestrator, { project, root: task, isMerged: merged?.outcome === 'merged' })
+  if (!removed) return { ...ended, isKept: true }
+  const branch = task.branch && removed.has(task.branch) ? null : task.branch
+  return { ...ended, task: { ...task, branch }, isKept: false }
+}
+
+function isAnswer(frame: Frame): boolean {
+  return frame.kind === 'event' && (frame.event.type === 'assistant_text' || frame.event.type === 'tool_call')
+}
+
+/** What Matrix itself could not do, as a result like any other. */
+function brokenOff(error: unknown): Ended {
+  const known = error instanceof MatrixError ? error : findFullDisk(error)
+  const fault = known ?? new MatrixError('INTERNAL', error instanceof Error ? error.message : String(error))
+  if (!known && process.env.MATRIX_DEBUG && error instanceof Error) printError(error.stack ?? '')
+  const code = known ? exitCodeOf(known) : exitCode.usage
+  return { result: 'error', output: '', problem: fault.toJSON(), task: null, exitCode: code, isKept: false }
+}
+
+function findFullDisk(error: unknown): MatrixError | undefined {
+  if (!(error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')))
+    return undefined
+  return new MatrixError('STORAGE_FULL', error.message, { cause: error })
+}
+
+/** What ends a run from outside: a signal, the time, a reader that is gone, a fault that nothing caught. */
+type Stops = { signal: AbortSignal; ending(): Ending; fault(): Problem | undefined }
+
+function watchStops(timeoutMs: number | undefined): Stops {
+  const timedOut = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
+  const faulty = new AbortController()
+  process.on('uncaughtException', (error) => faulty.abort(error))
+  const gone = new AbortController()
+  onReaderGone(() => gone.abort())
+  return {
+    signal: AbortSignal.any([interruptSignal(), timedOut, gone.signal, faulty.signal]),
+    ending: () => (faulty.signal.aborted ? 'error' : timedOut.aborted ? 'timed out' : 'aborted'),
+    fault: () => (faulty.signal.aborted ? (brokenOff(faulty.signal.reason).problem ?? undefined) : undefined),
+  }
 }
 
 /** Everything that would stop the run later is said at once, before anything is made. */
-async function findObstacles(orchestrator: Orchestrator, checkout: string, options: RunOptions): Promise<Problem[]> {
-  const obstacles: MatrixError[] = []
-  if (orchestrator.provider().kind === 'missing')
-    obstacles.push(
-      new MatrixError('CONFIG_INVALID', 'No key is set, so agents have no model to think with.', {
-        hint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with matrix auth set anthropic.',
-      }),
-    )
-  const { findSetupHook } = await import('@matrix/task-tree')
-  const hook = await findSetupHook(checkout).catch((error: MatrixError) => void obstacles.push(error))
-  const isAgreed = hook && (options.yesFor ?? []).some((pattern) => agrees(pattern, { uri: hook.path, sideEffect: '' }))
-  // Where there is a data directory already, somebody may have agreed for good.
-  if (hook && !isAgreed && options.data === undefined)
-    obstacles.push(
-      new MatrixError('AUTHORIZATION_DENIED', `Nobody has agreed to ${hook.path}, which runs outside of any box.`, {
-        hint: 'Read it, and agree with --yes-for setup.',
-      }),
-    )
+async function findObstacles(orchestrator: Orchestrator, checkout: string): Promise<Problem[]> {
+  const { findIdentity } = await import('@matrix/task-tree')
+  const nameless = await findIdentity(checkout).then(
+    () => [],
+    (error: MatrixError) => [error],
+  )
+  const noKey = new MatrixError('CONFIG_INVALID', 'No key is set, so agents have no model to think with.', {
+    hint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep one with matrix auth set anthropic.',
+  })
+  const obstacles = [...(orchestrator.provider().kind === 'missing' ? [noKey] : []), ...nameless]
   return obstacles.map((error) => error.toJSON())
 }
 
-function refuse(obstacles: Problem[], { json }: RunOptions): ExitCode {
-  if (json) printJsonLine({ kind: 'result', result: 'refused', problems: obstacles })
-  const { red, dim } = colorsFor(process.stderr)
-  for (const { message, hint } of obstacles)
-    printError(`${red('error:')} ${printableLine(message)}\n${dim(`  ${printableLine(hint)}`)}`)
-  return exitCode.findings
+/** The setup is what the flags say, else what the user decided for this repository with matrix init. */
+async function settleSetup(
+  orchestrator: Orchestrator,
+  project: ProjectView,
+  { setup, yesFor = [] }: RunOptions,
+): Promise<Problem[]> {
+  const request = { params: { projectId: project.id }, query: {} }
+  const view = await orchestrator.getSetup({ ...request, body: undefined })
+  const flag = setup ?? (yesFor.includes('setup') ? 'auto' : undefined)
+  const choice = flag === undefined ? undefined : await choiceOfFlag(view, flag)
+  if (choice) await orchestrator.decideSetup({ ...request, body: choice })
+  if (choice || view.decision) return []
+  const { findSetupChoice } = await import('@matrix/orchestrator')
+  const known = await findSetupChoice(dataFolder(), project.path)
+  if (known) {
+    const now = await orchestrator.decideSetup({ ...request, body: known })
+    if (now.decision) return []
+  }
+  return [
+    new MatrixError('SETUP_UNDECIDED', 'What a new worktree needs is not decided.', {
+      hint: 'Give --setup auto, --setup none or --setup <file>, or decide it once with matrix init.',
+    }).toJSON(),
+  ]
 }
 
-/** A run that ended by itself before the model said anything leaves nothing that anybody could want. */
-function isUnused({ result, task }: { result: Ending; task: TaskDetail }): boolean {
-  return result !== 'aborted' && result !== 'timed out' && task.children.length === 0 && task.usage.outputTokens === 0
-}
-
-/** Git itself refuses if there is something on the branch that is nowhere else. */
-async function removeBranch(checkout: string, { branch }: TaskView): Promise<void> {
-  if (branch) await promisify(execFile)('git', ['branch', '--delete', branch], { cwd: checkout }).catch(() => undefined)
+function refuse(problems: Problem[]): Ended {
+  const [problem = null] = problems
+  return { result: 'refused', output: '', problem, problems, task: null, exitCode: exitCode.findings, isKept: false }
 }
 
 async function readGoal(words: readonly string[], { data }: RunOptions): Promise<string | undefined> {
@@ -175,35 +240,22 @@ function orchestratorOptions(
   return { ...options, log: ({ level, message }) => printError(`${level}: ${printableLine(message)}`) }
 }
 
-type Data = { folder: string; isOwn: boolean }
-
-/** A folder of its own, so that a run in CI leaves nothing behind and disturbs no daemon; the user's settings and agents hold there too. */
-async function openData({ data }: RunOptions): Promise<Data> {
-  const folder = data === undefined ? await mkdtemp(join(tmpdir(), 'matrix-run-')) : resolve(data)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  // A run that goes on keeps what it began with.
-  for (const name of ['config.json', 'agents'])
-    await cp(join(dataFolder(), name), join(folder, name), { recursive: true, force: false }).catch((error) => {
-      if (error.code !== 'ENOENT') throw error
-    })
-  return { folder: await realpath(folder), isOwn: data === undefined }
-}
-
 async function openProject(orchestrator: Orchestrator, checkout: string): Promise<ProjectView> {
   const known = (await orchestrator.listProjects({ params: {}, query: {}, body: undefined })).find(
     ({ path }) => path === checkout,
   )
   const project = known ?? (await orchestrator.registerProject({ params: {}, query: {}, body: { path: checkout } }))
   if (!project.problem) return project
-  throw new MatrixError('PROJECT_UNUSABLE', project.problem.message, { hint: project.problem.hint })
+  const { code, message, hint } = project.problem
+  throw new MatrixError(Object.hasOwn(errors, code) ? (code as ErrorCode) : 'PROJECT_UNUSABLE', message, { hint })
 }
 
-type Wishes = { budgetUsd: number | undefined; model: string | undefined }
+type Wishes = { budgets: TaskBudgets; model: string | undefined }
 
 async function prepareRoot(
   orchestrator: Orchestrator,
   project: ProjectView,
-  { budgetUsd, model }: Wishes,
+  { budgets, model }: Wishes,
 ): Promise<TaskView> {
   const { id: projectId, rootTaskId } = project
   if (rootTaskId === null) throw new MatrixError('TREE_MISSING', `${project.name} has no root task.`)
@@ -213,16 +265,14 @@ async function prepareRoot(
       query: { projectId },
       body: { value: model },
     })
-  if (budgetUsd !== undefined)
-    await orchestrator.updateTask({ params: { projectId, taskId: rootTaskId }, query: {}, body: { budgetUsd } })
+  if (Object.keys(budgets).length > 0)
+    await orchestrator.updateTask({ params: { projectId, taskId: rootTaskId }, query: {}, body: budgets })
   return getTask(orchestrator, project, rootTaskId)
 }
 
 function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<TaskDetail> {
   return orchestrator.getTask({ params: { projectId, taskId }, query: {}, body: undefined })
 }
-
-type Merged = MergeOutcome | { outcome: 'refused'; problem: Problem }
 
 /** What is in the way of a merge takes nothing from what the run has done. */
 async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<Merged> {
@@ -233,15 +283,6 @@ async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectV
     if (!(error instanceof MatrixError)) throw error
     return { outcome: 'refused', problem: error.toJSON() }
   }
-}
-
-/** The branches stay; worktrees in a folder that is about to go would only confuse git. */
-async function removeWorktrees(orchestrator: Orchestrator, { id: projectId }: ProjectView): Promise<void> {
-  const worktrees = await orchestrator.listWorktrees({ params: { projectId }, query: {}, body: undefined })
-  for (const { taskId } of worktrees)
-    await orchestrator
-      .removeWorktree({ params: { projectId, taskId }, query: {}, body: undefined })
-      .catch((error) => printError(`warning: ${printableLine(error instanceof Error ? error.message : String(error))}`))
 }
 
 function openProgress(
@@ -265,87 +306,19 @@ function openProgress(
   }
 }
 
-function askedFor(approval: { uri: string; sideEffect: string }, yesFor: readonly string[]): string {
-  const isSetup = approval.uri.endsWith('/setup_worktree.sh')
+function askedFor(
+  approval: { uri: string; sideEffect: string; host?: string | undefined },
+  yesFor: readonly string[],
+): string {
   const uri = printableLine(approval.uri)
   if (yesFor.some((pattern) => agrees(pattern, approval))) return `allowed ${uri}`
-  return `denied ${uri}: --yes-for ${isSetup ? 'setup' : approval.sideEffect} would agree to it`
+  if (approval.host)
+    return `denied ${printableLine(approval.host)}: --allow-host ${printableLine(approval.host)} would allow it`
+  return `denied ${uri}: --yes-for ${approval.sideEffect} would agree to it`
 }
 
-type Ending = Outcome['result'] | 'timed out'
-
-function codeOf(result: Ending, merged: Merged | undefined): ExitCode {
-  if (merged && isLeft(merged)) return exitCode.findings
-  const codes: Record<Ending, ExitCode> = {
-    passed: exitCode.ok,
-    failed: exitCode.findings,
-    stuck: exitCode.findings,
-    budget: exitCode.budget,
-    aborted: exitCode.interrupted,
-    'timed out': exitCode.timedOut,
-  }
-  return codes[result]
-}
-
-type Result = Omit<Outcome, 'result'> & {
-  result: Ending
-  task: TaskView
-  seconds: number
-  dataDirectory: string | null
-  merged: Merged | undefined
-}
-
-const endings: Record<Ending, string> = {
-  passed: 'Passed',
-  failed: 'Failed',
-  stuck: 'Stuck',
-  budget: 'Budget used up',
-  aborted: 'Interrupted',
-  'timed out': 'Timed out',
-}
-
-function summarize({ result, output, problem, task, seconds, dataDirectory, merged }: Result): string {
-  const { bold, green, red, dim } = colorsFor(process.stdout)
-  const isGood = result === 'passed'
-  const head = `${isGood ? green('✔') : red('✘')} ${bold(endings[result])}  ${dim(`${formatDuration(seconds * 1000)}, ${formatUsd(task.treeCostUsd)}, ${plural(task.children.length, 'sub task')}`)}`
-  return [
-    '',
-    head,
-    ...(output ? wrapText(printable(output), Math.min(100, terminalWidth())).map((text) => `  ${text}`) : []),
-    ...(problem ? [red(`  ${printableLine(problem.message)}`), `  ${printableLine(problem.hint)}`] : []),
-    ...(merged ? tellMerged(merged) : []),
-    ...(isGood && (!merged || isLeft(merged)) ? tellBranch(task) : []),
-    ...(isGood ? [] : tellKept(dataDirectory, task)),
-  ].join('\n')
-}
-
-/** Whether the work is still to be merged. */
-function isLeft({ outcome }: Merged): boolean {
-  return outcome === 'conflict' || outcome === 'refused'
-}
-
-function tellMerged(merged: Merged): string[] {
-  if (merged.outcome === 'merged') return ['Merged into the base branch.']
-  if (merged.outcome !== 'refused') return [`Not merged: ${merged.outcome}.`]
-  const { message, hint } = merged.problem
-  return [`Not merged: ${printableLine(message)}`, `  ${printableLine(hint)}`]
-}
-
-function tellBranch({ branch }: TaskView): string[] {
-  return branch ? [`The work is on ${printableLine(branch)}: git merge ${printableLine(branch)}`] : []
-}
-
-function tellKept(dataDirectory: string | null, { branch }: TaskView): string[] {
-  if (dataDirectory === null) return ['Nothing was done yet, so nothing is kept.']
-  return [
-    `Everything is kept in ${dataDirectory}${branch ? `, and the work so far on ${printableLine(branch)}` : ''}.`,
-    `Go on with: matrix run --data ${dataDirectory}`,
-  ]
-}
-
-/** A class of side effects, `setup` for the script that prepares worktrees, or a URI. */
+/** A class of side effects, or a URI. */
 function agrees(pattern: string, { uri, sideEffect }: { uri: string; sideEffect: string }): boolean {
-  if (uri.endsWith('/setup_worktree.sh')) return pattern === 'setup' || matches(pattern, uri)
   return pattern === sideEffect || matches(pattern, uri)
 }
 
@@ -353,13 +326,4 @@ function agrees(pattern: string, { uri, sideEffect }: { uri: string; sideEffect:
 function matches(pattern: string, uri: string): boolean {
   const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 's').test(uri)
-}
-
-function readDuration(text: string): number {
-  const [, amount, unit = 's'] = /^(\d+(?:\.\d+)?)([smh]?)$/.exec(text) ?? []
-  const seconds = { s: 1, m: 60, h: 3600, '': 1 }[unit]
-  if (amount !== undefined && seconds !== undefined && Number(amount) > 0) return Number(amount) * seconds * 1000
-  throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is no length of time.`, {
-    hint: 'Write 90s, 15m or 2h.',
-  })
 }

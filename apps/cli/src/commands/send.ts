@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type Image, MatrixError, printableLine } from '@matrix/protocol'
+import type { Problem } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
 import { shortId } from '../short-id.ts'
-import { print, printJson } from '../terminal.ts'
+import { colorsFor, print, printError, printJson } from '../terminal.ts'
 
 type SendOptions = PlaceOptions & { image?: string[]; follow?: boolean; json?: boolean }
 
@@ -23,15 +24,25 @@ export async function send(name: string, words: readonly string[], options: Send
   const place = await openTask(name, options)
   const { client, project, task } = place
   const body = { text, ...(images.length > 0 ? { images } : {}), requestId: randomUUID() }
-  const { messageId } = await client.sendMessage({ projectId: project.id, taskId: task.id, body })
-  if (options.json) printJson({ projectId: project.id, taskId: task.id, messageId })
+  const { messageId, waitsFor } = await client.sendMessage({ projectId: project.id, taskId: task.id, body })
+  if (options.json) printJson({ projectId: project.id, taskId: task.id, messageId, waitsFor })
+  else if (waitsFor) printError(tellWaiting(task.title, waitsFor))
   else
     print(
       `Sent to ${printableLine(task.title)}.${options.follow ? '' : ` Follow it with: matrix watch ${name === 'root' ? name : shortId(task.id)}`}`,
     )
+  if (waitsFor) return exitCode.findings
   if (!options.follow) return exitCode.ok
   const { followTask } = await import('./watch.ts')
   return followTask(place, { after: task.lastSeq, verbose: false, json: options.json ?? false })
+}
+
+function tellWaiting(title: string, { message, hint }: Problem): string {
+  const { yellow } = colorsFor(process.stderr)
+  return [
+    yellow(`Kept for ${printableLine(title)}, not started. ${printableLine(message)}.`),
+    `  ${printableLine(hint)} The task then starts by itself.`,
+  ].join('\n')
 }
 
 async function readText(words: readonly string[]): Promise<string> {

@@ -8,9 +8,11 @@ import { matrix } from '../matrix-process.testing.ts'
 const taskId = '01KMAB00000000000000000001'
 let scratch: ScratchRepository
 let snapshot: Snapshot
+const home = process.env.HOME
 
 beforeEach(async () => {
   scratch = await scratchRepository({ name: 'it\'s a "repo"', branch: 'main' })
+  process.env.HOME = scratch.home
   const worktrees = await openWorktrees({ repository: scratch.checkout, directory: scratch.worktrees })
   const { path } = await worktrees.create({ taskId, title: 'Parse dates', baseBranch: 'main' })
   writeFileSync(join(path, 'new \u001b[31mfile'), 'work\n')
@@ -18,7 +20,10 @@ beforeEach(async () => {
     if (taken) snapshot = taken
   })
 })
-afterEach(() => scratch.remove())
+afterEach(async () => {
+  process.env.HOME = home
+  await scratch.remove()
+})
 
 test("a snapshot is listed, shown and restored, and the user's checkout stays as it is", async () => {
   const before = await scratch.fingerprint()

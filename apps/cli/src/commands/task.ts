@@ -1,6 +1,23 @@
-import { MatrixError, type Persistence, printable, printableLine, TaskStatus } from '@matrix/protocol'
-import { displayMessage, formatCount, formatDuration, formatUsd, oneLine } from '@matrix/protocol/display'
+import {
+  budgetKinds,
+  everyBudgetKind,
+  MatrixError,
+  type Persistence,
+  printable,
+  printableLine,
+  TaskStatus,
+} from '@matrix/protocol'
+import {
+  displayMessage,
+  formatAmount,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatUsd,
+  oneLine,
+} from '@matrix/protocol/display'
 import type { TaskDetail, TaskView } from '@matrix/protocol/http'
+import { type BudgetOptions, readBudgetEdits, readBudgets } from '../budget-options.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { assertUsable, findTask, openProject, openTask, type PlaceOptions } from '../place.ts'
@@ -20,10 +37,9 @@ export async function showTask(name: string, options: Options): Promise<ExitCode
   return exitCode.ok
 }
 
-export type TaskFields = {
+export type TaskFields = BudgetOptions & {
   title?: string
   description?: string
-  budget?: string
   persistent?: string
   color?: string
   status?: string
@@ -48,7 +64,7 @@ export async function createTask(title: string, options: CreateOptions): Promise
       ...(options.description === undefined ? {} : { description: await readLongText(options.description) }),
       ...(options.draft ? { status: 'draft' as const } : {}),
       ...(options.folder ? { folder: true as const } : {}),
-      ...(options.budget === undefined ? {} : { budgetUsd: readAmount(options.budget) }),
+      ...readBudgets(options),
       ...(options.persistent === undefined ? {} : { persistent: readPersistence(options.persistent) }),
       ...(options.color === undefined ? {} : { color: options.color }),
       ...(options.agent === undefined ? {} : { agent: options.agent }),
@@ -60,12 +76,12 @@ export async function createTask(title: string, options: CreateOptions): Promise
 }
 
 export async function updateTask(name: string, options: Options & TaskFields): Promise<ExitCode> {
-  const { title, description, budget, persistent, color, status } = options
+  const { title, description, persistent, color, status } = options
   const body = {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description: await readLongText(description) }),
     ...(status === undefined ? {} : { status: readStatus(status) }),
-    ...(budget === undefined ? {} : { budgetUsd: budget === 'none' ? null : readAmount(budget) }),
+    ...readBudgetEdits(options),
     ...(persistent === undefined ? {} : { persistent: readPersistence(persistent) }),
     ...(color === undefined ? {} : { color: color === 'none' ? null : color }),
   }
@@ -177,15 +193,6 @@ async function readLongText(text: string): Promise<string> {
   return text === '-' ? (await readInput('-', 1_000_000)).toString('utf8') : text
 }
 
-export function readAmount(text: string): number {
-  const amount = Number(text.replace(/^\$/, ''))
-  if (text.trim() === '' || !Number.isFinite(amount) || amount < 0)
-    throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not an amount of dollars.`, {
-      hint: 'Write it like 2.50.',
-    })
-  return amount
-}
-
 function readPosition(text: string): number {
   const position = Number(text)
   if (!Number.isInteger(position) || position < 0)
@@ -218,11 +225,25 @@ function readStatus(text: string): TaskStatus {
   })
 }
 
+/** A file of instructions that the agent is given. */
+function formatInstruction({ path, origin, notes }: NonNullable<TaskDetail['instructions']>[number]): string {
+  const about = [...(origin === 'checkout' ? ['not committed'] : []), ...notes]
+  return `${printableLine(path)}${about.length > 0 ? ` (${printableLine(about.join('; '))})` : ''}`
+}
+
+function tellCost({ costUsd, treeSpent }: TaskDetail): string {
+  const { usd, tokens, minutes, unpricedTurns } = treeSpent
+  const own = usd > costUsd && unpricedTurns === 0 ? ` (${formatUsd(costUsd)} without what is below)` : ''
+  return `${formatCost(treeSpent)}${own}, ${formatAmount('tokens', tokens)}, ${formatAmount('minutes', minutes)} at work`
+}
+
 function formatDetail(task: TaskDetail): string {
   const { bold, dim, yellow, red } = colorsFor(process.stdout)
   const since = task.lastAt ? `, last heard of ${formatDuration(Date.now() - Date.parse(task.lastAt))} ago` : ''
-  const budget = task.budgetUsd === undefined ? '' : ` of ${formatUsd(task.budgetUsd)}`
-  const tree = task.treeCostUsd > task.costUsd ? `, ${formatUsd(task.treeCostUsd)} with what is below` : ''
+  const budgets = everyBudgetKind.flatMap((kind) => {
+    const limit = task[budgetKinds[kind].budget]
+    return limit === undefined ? [] : [`${formatAmount(kind, task.treeSpent[kind])} of ${formatAmount(kind, limit)}`]
+  })
   const context =
     task.contextTokens === null
       ? ''
@@ -230,11 +251,13 @@ function formatDetail(task: TaskDetail): string {
   const facts: [string, string][] = [
     ['state', `${stateOf(task)}${task.doing ? `: ${printableLine(task.doing)}` : ''}${since}`],
     ['status', `${task.status}${task.persistent ? `, ${task.persistent} on close` : ''}`],
-    ['cost', `${formatUsd(task.costUsd)}${budget}${tree}`],
+    ['cost', tellCost(task)],
+    ['budget', budgets.join(', ')],
     ['model', [task.model ?? '', context].filter(Boolean).join(', ')],
     ['agent', printableLine(task.agentName)],
     ['branch', task.branch ? `${task.branch}${task.targetBranch ? ` → ${task.targetBranch}` : ''}` : ''],
     ['worktree', printableLine(task.worktreePath ?? '')],
+    ['told by', (task.instructions ?? []).map(formatInstruction).join(', ')],
   ]
   return [
     `${bold(printableLine(task.title))}  ${dim(task.id)}`,

@@ -67,6 +67,8 @@ test('a revocation that the disk refused keeps the device out, and can be repeat
   const { deviceId } = await openBrowser(daemon, key)
   const revoke = () => daemon.local.revokeDevice({ deviceId })
   const obstacle = join(daemon.dataDirectory, 'devices.json.new')
+  // The sign-in is answered before its time is on disk, and that write uses the same name.
+  await expect.poll(async () => (await daemon.local.listDevices())[0]?.lastSeenAt).not.toBeNull()
   mkdirSync(obstacle)
   const failed = await revoke().catch((error) => error.code)
   const signedIn = await browser()

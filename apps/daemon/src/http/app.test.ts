@@ -147,7 +147,7 @@ test('bodies that are too deep, too large, broken or of another type are refused
 })
 
 test('a deep text inside a string is only text', async () => {
-  daemon.orchestrator.answer('sendMessage', { messageId: 'm' })
+  daemon.orchestrator.answer('sendMessage', { messageId: 'm', waitsFor: null })
   const text = `${'['.repeat(1000)}"\\${'{'.repeat(1000)}`
 
   await daemon.local.sendMessage({ projectId, taskId, body: { text } })

@@ -81,13 +81,13 @@ test('an event that is in the log before it is announced comes once', async () =
 
 test('text that the log has overtaken is not streamed again', async () => {
   daemon.orchestrator.say('one')
-  const letGo = daemon.orchestrator.holdReads()
+  const reads = daemon.orchestrator.holdReads()
   const frames = watch({ projectId, taskId, after: 0 })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await reads.begun
   daemon.orchestrator.emit(delta('tw'))
   daemon.orchestrator.say('two')
   daemon.orchestrator.emit(delta('thr'))
-  letGo()
+  reads.release()
   await until(() => frames.some(({ kind }) => kind === 'live'))
   daemon.orchestrator.say('three')
   await until(() => seqsOf(frames).length === 3)
@@ -138,7 +138,7 @@ test('1,000 frames over connections that break at random are each seen once, in 
         first.say(`${n}`, other)
         if (n % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
       }
-      await until(() => seqsOf(all).length >= 1000 && seqsOf(one).length >= 500, 15_000)
+      await until(() => seqsOf(all).length >= 1000 && seqsOf(one).length >= 500)
       done.abort()
 
       const wanted = Array.from({ length: 500 }, (_, index) => index + 1)
@@ -164,7 +164,7 @@ test('after a restart readers are told, and a session goes on from its last seq'
   // The same sessions, as they lie on the disk, with what was said before anyone was back.
   again.orchestrator.append('one')
   again.orchestrator.append('two')
-  await until(() => everything.some((frame) => frame.kind === 'resync' && frame.reason === 'restarted'), 10_000)
+  await until(() => everything.some((frame) => frame.kind === 'resync' && frame.reason === 'restarted'))
   again.orchestrator.say('three')
   await until(() => seqsOf(session).length === 3)
 
@@ -172,7 +172,7 @@ test('after a restart readers are told, and a session goes on from its last seq'
   expect(textsOf(session)).toEqual(['one', 'two', 'three'])
   expect(textsOf(everything)).toEqual(['one', 'three'])
   await again.close()
-}, 30_000)
+})
 
 test('a session that was reset while nobody could be heard is followed from its new beginning, however long it is by then', async () => {
   for (const text of ['one', 'two']) daemon.orchestrator.append(text)
@@ -183,11 +183,11 @@ test('a session that was reset while nobody could be heard is followed from its 
   const again = await startTestDaemon({ port, dataDirectory })
   again.orchestrator.reset()
   for (const text of ['another one', 'another two', 'three']) again.orchestrator.append(text)
-  await until(() => textsOf(session).includes('three'), 10_000)
+  await until(() => textsOf(session).includes('three'))
 
   expect(textsOf(session)).toEqual(['one', 'two', 'another one', 'another two', 'three'])
   await again.close()
-}, 30_000)
+})
 
 test('a reader that takes nothing costs a bounded amount of memory, is told that it was too slow, and goes on', async () => {
   await daemon.close()
@@ -202,13 +202,14 @@ test('a reader that takes nothing costs a bounded amount of memory, is told that
   // 60 MB have gone by; the ring may hold 2 of them. What nobody holds any more is given back in its own time.
   await until(() => heldBytes() - before < 10e6)
   slow.socket.resume()
-  await until(() => slow.text().includes('"too_slow"'))
+  // It may fall behind several times; with the cursor of the last frame it has caught up.
+  await until(() => slow.text().includes('.3000\n'))
   daemon.orchestrator.say('the end')
   await until(() => slow.text().includes('the end'))
 
-  expect(slow.text()).toContain('the end')
+  expect(slow.text()).toContain('"too_slow"')
   slow.socket.destroy()
-}, 30_000)
+})
 
 test('a reader of a session that was too slow loses no event all the same', async () => {
   await daemon.close()
@@ -221,13 +222,13 @@ test('a reader of a session that was too slow loses no event all the same', asyn
     if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   slow.socket.resume()
-  await until(() => slow.text().includes('"seq":500'), 10_000)
+  await until(() => slow.text().includes('"seq":500'))
   const seqs = [...slow.text().matchAll(/"seq":(\d+)/g)].map(([, seq]) => Number(seq))
 
   expect(seqs).toEqual(Array.from({ length: 500 }, (_, index) => index + 1))
   expect(slow.text()).toContain('"too_slow"')
   slow.socket.destroy()
-}, 30_000)
+})
 
 test('the stream of a device ends when it signs out', async () => {
   const browser = await openBrowser(daemon)
@@ -248,7 +249,7 @@ test('the stream of a device ends when it signs out', async () => {
   // At once, and not with the next heartbeat.
   expect(performance.now() - start).toBeLessThan(10_000)
   expect(ended).toEqual(['frame', 'signed out: AUTH_REQUIRED'])
-}, 20_000)
+})
 
 test('what happens alone does not wait, and text that comes in pieces is sent in one', async () => {
   const frames = watch({})
@@ -330,8 +331,8 @@ function textsOf(frames: Frame[]): unknown[] {
   return frames.flatMap((frame) => (frame.kind === 'event' && 'text' in frame.event ? [frame.event.text] : []))
 }
 
-async function until(condition: () => boolean, ms = 5000): Promise<void> {
-  for (const end = Date.now() + ms; !condition(); ) {
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + 20_000; !condition(); ) {
     if (Date.now() > end) throw new Error('what was waited for did not happen')
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -34,6 +34,19 @@ test('the finished text takes the place of its pieces', async () => {
   expect(session.streaming).toBe('')
 })
 
+test('the end of what a call prints is shown until it has answered', async () => {
+  const { session, hear, print } = await open({ length: 1 })
+  print('one\n')
+  print(`${'x'.repeat(9000)}\n`)
+  print('two\n')
+  expect(session.outputs.get('c')).toMatch(/^x{7995}\ntwo\n$/)
+
+  const content = [{ type: 'text' as const, text: 'two' }]
+  hear({ seq: 2, event: { type: 'tool_result', ...stamp, callId: 'c', content, isError: false } })
+  session.publish()
+  expect(session.outputs.size).toBe(0)
+})
+
 test('a message that was sent waits until it is read', async () => {
   const { session, hear } = await open({ length: 1 })
   hear({ seq: 2, event: { type: 'message', ...stamp, message: queueMessage.user({ id: 'm', text: 'Hi' }) } })
@@ -88,6 +101,8 @@ function begin({ length }: { length: number }) {
     hear: (entry: SessionEvent) => session.takeEvent({ kind: 'event', ...at, ...entry }),
     stream: (text: string) =>
       session.takeSignal({ kind: 'live', ...at, event: { type: 'text_delta', ...stamp, text } }),
+    print: (text: string) =>
+      session.takeSignal({ kind: 'live', ...at, event: { type: 'tool_output', ...stamp, callId: 'c', text } }),
     failWith: (error: Error | undefined) => {
       failure = error
     },

@@ -22,6 +22,8 @@ export type Session = {
   readonly streaming: string
   /** What the agent says about itself at the moment. */
   readonly note: string | null
+  /** The end of what each call has printed that is not over. */
+  readonly outputs: ReadonlyMap<string, string>
   /** Messages that the agent has not read yet. */
   readonly pending: readonly QueueMessage[]
   readonly state: 'loading' | 'ready' | 'failed'
@@ -47,6 +49,9 @@ export type OpenSession = Session & {
 /** Events after which the pieces of a text are no longer the latest word. */
 const endsStreaming: ReadonlySet<string> = new Set(['assistant_text', 'turn_completed', 'agent_stopped', 'error'])
 
+/** How much is shown of what a call prints; all of it, or its beginning and end, comes with the result. */
+const mostOutput = 8000
+
 export function openSession(reader: Reader, projectId: string, taskId: string, knownLastSeq = 0): OpenSession {
   const listeners = new Set<() => void>()
   const pages = openEventPages({ read: (query) => reader.readEvents({ projectId, taskId, ...query }) })
@@ -62,6 +67,7 @@ export function openSession(reader: Reader, projectId: string, taskId: string, k
     version: 0,
     streaming: '',
     note: null as string | null,
+    outputs: new Map<string, string>(),
     state: 'loading' as Session['state'],
     error: undefined as unknown,
 
@@ -82,12 +88,15 @@ export function openSession(reader: Reader, projectId: string, taskId: string, k
       heard.push({ seq, event })
       pending.takeEvent({ seq, event })
       if (endsStreaming.has(event.type)) clearSignals()
+      if (event.type === 'tool_result' && 'callId' in event) session.outputs.delete(String(event.callId))
+      if (event.type === 'agent_stopped') session.outputs.clear()
       isChanged = true
     },
 
     takeSignal({ event }: LiveFrame) {
       if (event.type === 'text_delta') session.streaming += event.text
       else if (event.type === 'status') session.note = event.text
+      else if (event.type === 'tool_output') addOutput(event.callId, event.text)
       else if (event.type === 'agent_idle') clearSignals()
       else return
       isChanged = true
@@ -132,6 +141,10 @@ export function openSession(reader: Reader, projectId: string, taskId: string, k
     // While events are being taken in, whoever watches is told once, afterwards.
     queueMicrotask(session.publish)
   })
+
+  function addOutput(callId: string, text: string): void {
+    session.outputs.set(callId, `${session.outputs.get(callId) ?? ''}${text}`.slice(-mostOutput))
+  }
 
   function clearSignals(): void {
     session.streaming = ''

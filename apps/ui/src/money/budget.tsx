@@ -1,3 +1,4 @@
+import { formatCost } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -8,7 +9,7 @@ import { formatUsd } from '../parts/formats.ts'
 import { Meter } from '../parts/meter.tsx'
 import { setBudget } from '../task/task-commands.ts'
 
-type BudgetProps = { task: Pick<TaskView, 'id' | 'projectId' | 'title' | 'budgetUsd' | 'treeCostUsd'> }
+type BudgetProps = { task: Pick<TaskView, 'id' | 'projectId' | 'title' | 'budgetUsd' | 'treeCostUsd' | 'treeSpent'> }
 
 /** What a task and everything below it may cost, what it has cost, and the way to allow it more. */
 export function Budget({ task }: BudgetProps) {
@@ -16,7 +17,7 @@ export function Budget({ task }: BudgetProps) {
   const { budgetUsd, treeCostUsd } = task
   const words =
     budgetUsd === undefined
-      ? `${formatUsd(treeCostUsd)} spent, no limit`
+      ? `${formatCost(task.treeSpent)} spent, no limit`
       : `${formatUsd(treeCostUsd)} of ${formatUsd(budgetUsd)}`
 
   return (

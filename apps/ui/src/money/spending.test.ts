@@ -60,6 +60,8 @@ test('only the last minutes count, and a total that shrinks starts anew', () => 
   expect(addSample([{ at: 0, usd: 5 }], { at: 1000, usd: 2 })).toEqual([{ at: 1000, usd: 2 }])
 })
 
+const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
 function row(day: string, model: string, usd: number): CostRow {
-  return { day, model, usd, turns: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  return { day, model, usd, turns: 0, unpricedTurns: 0, workMs: 0, ...noTokens }
 }

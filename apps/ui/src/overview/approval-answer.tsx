@@ -21,13 +21,20 @@ const said: Record<Scope, string> = {
   always: 'Allowed from now on',
 }
 
+const saidOfHost: Record<Scope, string> = {
+  ...said,
+  once: 'Allowed for 10 minutes',
+  always: 'Allowed for this project',
+}
+
 /** What is asked for, exactly as it would run, and the four answers. What is allowed is what was shown: the digest goes along. */
 export function ApprovalAnswer({ item }: { item: Attention }) {
   const { approval, id, projectId } = item
+  const words = approval?.host ? saidOfHost : said
   const [reason, setReason] = useState('')
   const { mutate, isPending } = useMutation({
     mutationFn: (body: Decision) => client.answerApproval({ projectId, approvalId: id, body }),
-    onSuccess: (_, body) => sayDone(body.decision === 'deny' ? 'Denied' : said[body.scope], item.taskTitle),
+    onSuccess: (_, body) => sayDone(body.decision === 'deny' ? 'Denied' : words[body.scope], item.taskTitle),
   })
   const inputDigest = approval?.inputDigest ?? ''
 
@@ -49,7 +56,7 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
       <div>
         <div className="flex flex-wrap items-center gap-2">
           <Badge tone={approval.sideEffect === 'read' ? 'neutral' : 'warn'}>{approval.sideEffect}</Badge>
-          <code className="break-all font-mono text-ink-2 text-sm">{approval.uri}</code>
+          <code className="break-all font-mono text-ink-2 text-sm">{approval.host ?? approval.uri}</code>
         </div>
         <CallInput input={approval.input} />
         <p className="text-ink-2 text-sm">
@@ -58,13 +65,13 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
       </div>
       <div className="flex flex-wrap items-center gap-2">
         <Button look="primary" shortcut="a" isBusy={isPending} onClick={() => allow('once')}>
-          Allow once
+          {approval.host ? 'For 10 minutes' : 'Allow once'}
         </Button>
         <Button isBusy={isPending} onClick={() => allow('task')}>
           For this task
         </Button>
         <Button isBusy={isPending} onClick={() => allow('always')}>
-          Always
+          {approval.host ? 'For this project' : 'Always'}
         </Button>
         <form
           className="ml-auto flex gap-2 max-sm:w-full"

@@ -1,4 +1,5 @@
-import type { Attention } from '@matrix/protocol/http'
+import { type BudgetKind, budgetKinds, everyBudgetKind, formatAmount } from '@matrix/protocol/display'
+import type { Attention, TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { type Action, useOffer } from '../app/actions.ts'
@@ -8,13 +9,23 @@ import { useTask } from '../live/live.ts'
 import { suggestBudget } from '../money/budget.tsx'
 import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/field.tsx'
-import { formatUsd } from '../parts/formats.ts'
+
+const units = { usd: 'dollars', tokens: 'tokens', minutes: 'minutes' } as const
+
+function findUsedUp(task: TaskView): BudgetKind | undefined {
+  return everyBudgetKind.find(
+    (kind) => task.treeSpent[kind] >= (task[budgetKinds[kind].budget] ?? Number.POSITIVE_INFINITY),
+  )
+}
 
 /** How much was spent, and how much more it may be. */
 export function BudgetAnswer({ item }: { item: Attention }) {
   const { projectId, taskId, taskTitle } = item
   const task = useTask(projectId, taskId)
-  const suggested = suggestBudget(task?.budgetUsd ?? 0, task?.treeCostUsd ?? 0)
+  const kind = (task && findUsedUp(task)) ?? 'usd'
+  const limit = task?.[budgetKinds[kind].budget]
+  const spent = task?.treeSpent[kind] ?? 0
+  const suggested = suggestBudget(limit ?? 0, spent)
   const [typed, setTyped] = useState<string>()
   const field = useRef<HTMLInputElement>(null)
   useOffer(
@@ -25,18 +36,18 @@ export function BudgetAnswer({ item }: { item: Attention }) {
       [],
     ),
   )
-  const budgetUsd = Number(typed ?? suggested)
+  const raised = Number(typed ?? suggested)
   const raise = useMutation({
     // The daemon itself tells everybody who was stopped for the lack of it.
-    mutationFn: () => client.updateTask({ projectId, taskId, body: { budgetUsd } }),
-    onSuccess: () => sayDone(`The budget is now ${formatUsd(budgetUsd)}`, taskTitle),
+    mutationFn: () => client.updateTask({ projectId, taskId, body: { [budgetKinds[kind].budget]: raised } }),
+    onSuccess: () => sayDone(`The budget is now ${formatAmount(kind, raised)}`, taskTitle),
   })
 
   return (
     <div className="flex flex-col gap-3">
       <p>
-        {formatUsd(task?.costUsd ?? 0)} of {formatUsd(task?.budgetUsd ?? 0)} is spent. The agent stopped before its next
-        call; what it has done is kept.
+        {limit === undefined ? item.text : `${formatAmount(kind, spent)} of ${formatAmount(kind, limit)} is spent.`} The
+        agent stopped before its next call; what it has done is kept.
       </p>
       <form
         className="flex flex-wrap items-center gap-2"
@@ -46,7 +57,7 @@ export function BudgetAnswer({ item }: { item: Attention }) {
         }}
       >
         <label className="flex items-center gap-2">
-          <span>New budget in dollars</span>
+          <span>New budget in {units[kind]}</span>
           <Field
             ref={field}
             inputMode="decimal"
@@ -55,8 +66,8 @@ export function BudgetAnswer({ item }: { item: Attention }) {
             onChange={(event) => setTyped(event.target.value.replace(/[^\d.]/g, ''))}
           />
         </label>
-        <Button type="submit" look="primary" isBusy={raise.isPending} disabled={!(budgetUsd > (task?.budgetUsd ?? 0))}>
-          Raise and go on
+        <Button type="submit" look="primary" isBusy={raise.isPending} disabled={!(raised > (limit ?? 0))}>
+          Raise and resume
         </Button>
       </form>
     </div>

@@ -85,6 +85,7 @@ const blank: TaskView = {
   doing: null,
   problem: null,
   treeCostUsd: 0,
+  treeSpent: { usd: 0, tokens: 0, minutes: 0, unpricedTurns: 0 },
   contextTokens: null,
   contextWindow: null,
   model: null,

@@ -224,6 +224,17 @@ function Facts({ task }: { task: TaskView }) {
   return (
     <Section title="Facts">
       <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
+        {detail.data?.instructions?.length ? (
+          <Fact name="Instructions">
+            {detail.data.instructions.map(({ path, origin, notes }) => (
+              <span key={path} title={notes.join('; ') || undefined} className="block truncate font-mono">
+                {path}
+                {origin === 'checkout' ? ' (not committed)' : ''}
+                {notes.length > 0 ? ' ⚠' : ''}
+              </span>
+            ))}
+          </Fact>
+        ) : null}
         {task.branch ? (
           <Fact name="Branch" copy={task.branch}>
             <GitBranch size={12} aria-hidden className="mr-1 inline" />

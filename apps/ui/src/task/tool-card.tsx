@@ -18,10 +18,14 @@ type ToolCardProps = {
   activity: TaskView['activity']
   /** A call of this task waits for a person's leave. */
   isAsking: boolean
+  /** What it has printed last, while it runs. */
+  output: string | undefined
 }
 
 /** A call and its answer on one line; everything else about it when it is opened. */
-export const ToolCard = memo(function ToolCard({ call, seq, state, result, activity, isAsking }: ToolCardProps) {
+export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
+  const { call, seq, state, result, activity, isAsking } = props
+  const output = result ? undefined : props.output
   const [isOpen, toggle] = useFold(`${call.taskId}/${seq}`)
   const asked = useMemo(() => displayToolCall(call, { titleOf, maxLength: isOpen ? 200_000 : 400 }), [call, isOpen])
   const answered = useMemo(
@@ -67,15 +71,26 @@ export const ToolCard = memo(function ToolCard({ call, seq, state, result, activ
             // biome-ignore lint/suspicious/noArrayIndexKey: as above.
             <BodyView key={`answered-${index}`} body={body} isError={result?.isError ?? false} />
           ))}
-          {bodies.length + (answered?.bodies.length ?? 0) === 0 ? (
+          {output ? <BodyView body={{ kind: 'text', text: output }} /> : null}
+          {!output && bodies.length + (answered?.bodies.length ?? 0) === 0 ? (
             <p className="pb-1 text-ink-2 text-sm">{answered?.summary ?? openWords(state, activity, isAsking)}</p>
           ) : null}
           {call.uri ? <p className="truncate pb-1 font-mono text-ink-3 text-xs">{call.uri}</p> : null}
         </div>
+      ) : output ? (
+        <LastLines text={output} />
       ) : null}
     </div>
   )
 })
+
+const linesShown = 5
+
+/** What a call prints, where it is not opened: enough to see that it moves, and where it is. */
+function LastLines({ text }: { text: string }) {
+  const lines = text.trimEnd().split('\n').slice(-linesShown)
+  return <pre className="overflow-hidden px-2 pb-1 pl-8 font-mono text-ink-3 text-xs">{lines.join('\n')}</pre>
+}
 
 /** A call without an answer runs only while the agent works; otherwise nobody can say that it does. */
 function openWords(state: State, activity: TaskView['activity'], isAsking: boolean): string {

@@ -21,6 +21,8 @@ type TranscriptRowProps = {
   view: PagesView
   activity: TaskView['activity']
   isAsking: boolean
+  /** What a call that runs has printed last. */
+  output: string | undefined
   isMarked: boolean
   /** The conversation was taken back to before it: the agent no longer knows it. */
   isTakenBack: boolean
@@ -79,6 +81,7 @@ function Content({
   view,
   activity,
   isAsking,
+  output,
 }: Omit<TranscriptRowProps, 'isMarked' | 'isTakenBack'>) {
   if (isEvent(event, 'assistant_text'))
     return <Said text={event.text} provider={event.provider} foldKey={`${event.taskId}/${seq}`} />
@@ -86,7 +89,15 @@ function Content({
     const found = findCallState(view, event.callId, seq)
     const result = found.state === 'answered' ? found.result : undefined
     return (
-      <ToolCard call={event} seq={seq} state={found.state} result={result} activity={activity} isAsking={isAsking} />
+      <ToolCard
+        call={event}
+        seq={seq}
+        state={found.state}
+        result={result}
+        activity={activity}
+        isAsking={isAsking}
+        output={output}
+      />
     )
   }
   if (isEvent(event, 'messages_consumed'))

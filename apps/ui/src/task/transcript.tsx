@@ -10,7 +10,7 @@ import { PendingMessage } from './pending-message.tsx'
 import { useStickToEnd } from './stick-to-end.ts'
 import { StreamingText } from './streaming-text.tsx'
 import { findTakenBack } from './taken-back.ts'
-import { type Item, indexOfSeq, toItems } from './transcript-items.ts'
+import { type Item, indexOfSeq, isEvent, toItems } from './transcript-items.ts'
 import { TranscriptRow } from './transcript-row.tsx'
 
 type Shown =
@@ -149,6 +149,7 @@ function ShownItem({ item, session, task, isMarked, isTakenBack, onEdit }: Shown
         view={session.view}
         activity={task.activity}
         isAsking={task.needs.includes('approval')}
+        output={isEvent(item.event, 'tool_call') ? session.outputs.get(item.event.callId) : undefined}
         isMarked={isMarked}
         isTakenBack={isTakenBack}
       />

@@ -176,7 +176,7 @@ test.each<[string, Manifest, string, string]>([
     'high tool_description',
     'What the model is told about the tool changed',
   ],
-  ['more time', withTool({ timeout_ms: 60_000 }), 'low tool_timeout', 'A call may take 60000 ms instead of 30000 ms.'],
+  ['less time', withTool({ timeout_ms: 60_000 }), 'low tool_timeout', 'A call may take 60000 ms instead of 600000 ms.'],
   ['a native tool less', { ...manifest, native_tools: [] }, 'low native_tools', 'argus/scan is gone'],
 ])('%s', (_, after, expected, words) => {
   const changes = diffManifest(manifest, after)

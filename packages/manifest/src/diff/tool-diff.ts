@@ -120,7 +120,10 @@ function diffTimeout(before: Tool, after: Tool, where: Where): Change[] {
   return [{ kind: 'tool_timeout', where, danger: 'low', message, before: old, after: now }]
 }
 
+/** How long a call may take where the manifest does not say. */
+export const DEFAULT_TIMEOUT_MS = 600_000
+
 /** How long a call of the tool may take. */
 export function effectiveTimeoutMs({ timeout_ms: given = 0 }: Tool): number {
-  return given === 0 ? 30_000 : given
+  return given === 0 ? DEFAULT_TIMEOUT_MS : given
 }

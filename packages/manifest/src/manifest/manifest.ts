@@ -27,7 +27,13 @@ export const Tool = z.strictObject({
   name: z.string().regex(TOOL_NAME_SHAPE, 'a tool name: up to 128 letters, digits, "_", "." and "-"'),
   description: z.string().optional().describe('What the model is told; the server’s own description never reaches it.'),
   side_effect_class: SideEffect,
-  timeout_ms: z.int().nonnegative().optional().describe('How long a call may take; 30 seconds when 0 or absent.'),
+  timeout_ms: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe(
+      'How long a call may take in all. 0 or absent: 10 minutes without a sign of progress, or what the user set.',
+    ),
 })
 export type Tool = z.infer<typeof Tool>
 

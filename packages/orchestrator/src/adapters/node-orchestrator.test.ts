@@ -2,9 +2,9 @@ import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MockProvider } from '@matrix/mock-provider'
 import type { Frame } from '@matrix/protocol/http'
+import { defaultModels } from '@matrix/provider-loop'
 import { expect, test, vi } from 'vitest'
 import { openTestOrchestrator } from '../node-orchestrator.testing.ts'
-import { promptText } from '../prompt-text.ts'
 import { nodeWorld } from './node-world.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -30,8 +30,8 @@ test('tasks at the greatest depth are not told to split, closed ones are archive
   )
 
   const [root, leaf] = await list()
-  expect(prompts.get(root?.id ?? '')).toContain(promptText.orchestration)
-  expect(prompts.get(leaf?.id ?? '')).not.toContain(promptText.orchestration)
+  expect(prompts.get(root?.id ?? '')).toContain('# Splitting work and joining it again')
+  expect(prompts.get(leaf?.id ?? '')).not.toContain('# Splitting work and joining it again')
   const folder = join(dataDirectory, 'projects', projectId)
   await vi.waitFor(async () => {
     expect(await readdir(join(folder, 'archive'))).toEqual([expect.stringContaining(leaf?.id ?? '')])
@@ -57,14 +57,14 @@ test('a task for an agent that does not exist is refused when it is made, not wh
   await close()
 })
 
-test('an agent whose model says nothing for ten minutes waits for a person until it speaks', async () => {
+test('an agent whose model says nothing for fifteen minutes waits for a person until it speaks', async () => {
   const real = nodeWorld()
   const long = new Set<() => void>()
   let ahead = 0
   const clock = {
     now: () => real.clock.now() + ahead,
     after(ms: number, callback: () => void) {
-      if (ms !== 600_000) return real.clock.after(ms, callback)
+      if (ms !== 900_000) return real.clock.after(ms, callback)
       long.add(callback)
       return () => long.delete(callback)
     },
@@ -75,7 +75,7 @@ test('an agent whose model says nothing for ten minutes waits for a person until
   mock.play({ match: 'Think', turns: [{ delayMs: 4_000, text: 'Thought.' }] })
   await send('Think')
   await vi.waitFor(() => expect([mock.requests.length, long.size]).toEqual([1, 1]), patience)
-  ahead = 600_000
+  ahead = 900_000
   for (const callback of long) callback()
 
   const id = `idle:${rootId}`
@@ -84,7 +84,7 @@ test('an agent whose model says nothing for ten minutes waits for a person until
     attention: expect.objectContaining({
       id,
       kind: 'failure',
-      text: expect.stringContaining('nothing for 10 minutes'),
+      text: expect.stringContaining('nothing for 15 minutes'),
     }),
   })
   const speaks = (frame: Frame) => frame.kind === 'attention_over' && frame.id === id
@@ -150,7 +150,7 @@ test.each([
 test('the model of root agents is told by name where none is set', async () => {
   const { orchestrator, close } = await openTestOrchestrator({ authGroups: { work: { openaiApiKey: 'sk-o' } } })
 
-  expect(orchestrator.provider()).toEqual({ kind: 'configured', model: 'gpt-5.4' })
+  expect(orchestrator.provider()).toEqual({ kind: 'configured', model: defaultModels.openai })
   await close()
 })
 

@@ -1,30 +1,51 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { openEventStore } from '@matrix/event-store'
-import { MatrixError } from '@matrix/protocol'
+import { builtinTools, MatrixError, orchestratorTools } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
-import { openApprovalFile, openPackageStore, openRedactor, openSandbox, openServerPool } from '@matrix/tool-manager'
+import {
+  openApprovalFile,
+  openPackageStore,
+  openRedactor,
+  openSandbox,
+  openServerPool,
+  readLimits,
+  useUpstream,
+} from '@matrix/tool-manager'
 import { type Config, checkRestrictions, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
+import { openHostAccess } from '../host-access.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, findRootModel, openAdapters, withScript } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
 import { type OrchestratorPorts, openOrchestrator } from '../orchestrator.ts'
 import { type FoundRepository, openProjectRegistry, type Project, type ProjectRegistry } from '../project-registry.ts'
-import { buildSystemPrompt, prepareAgentMessage } from '../prompt.ts'
 import { openServerApprovals } from '../server-approval.ts'
+import { openSetupDecisions, type SetupDecisions } from '../setup/setup-decision.ts'
+import type { SurroundingsFacts } from '../surroundings-text.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
-import { gitSurroundings } from './git-surroundings.ts'
+import { boxMemory, boxPath, openMachineToolchains } from './box-surroundings.ts'
+import { describeSurroundings } from './describe-surroundings.ts'
+import { gitFoldersBeside } from './git-surroundings.ts'
+import { proposeHosts } from './host-proposal.ts'
+import { openNodePrompts } from './node-prompts.ts'
 import { nodeWorld } from './node-world.ts'
-import { createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
+import { openHomeKeeper } from './project-storage.ts'
+import { createSandboxGit } from './sandbox-git.ts'
+import { adoptWorktree, createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
 import { createServerPin } from './server-pin.ts'
+import { openSetupHost } from './setup-host.ts'
+import { createSetupRunner } from './setup-runner.ts'
 import { findShippedAgents } from './shipped-agents.ts'
+import { openSurroundings } from './surroundings.ts'
 
 export type NodeOrchestratorOptions = {
   dataDirectory?: string
+  /** Where the user's own instructions for agents lie; the home of this user when left out. */
+  homeDirectory?: string
   /** Where verified packages are kept; in the data directory when left out. */
   packagesDirectory?: string
   /** A model that plays a script, used while no key is configured, and the projects that were made for it. */
@@ -35,7 +56,7 @@ export type NodeOrchestratorOptions = {
     plays?(project: Project): boolean
   }
   /** Changes to make before any project is opened. */
-  prepare?(parts: { registry: ProjectRegistry; config: Config; trust: Trust }): Promise<void>
+  prepare?(parts: Prepared): Promise<void>
   world?: World
   /** What a second process is told about this one. */
   note?: string
@@ -44,6 +65,14 @@ export type NodeOrchestratorOptions = {
   /** Room on the disk that each project holds back, so that there is some to say why work stopped when it is full. */
   reserveBytes?: number
   log?(entry: { level: 'info' | 'warn' | 'error'; message: string } & Record<string, unknown>): void
+}
+
+/** What can be changed before any project is opened. */
+export type Prepared = {
+  registry: ProjectRegistry
+  config: Config
+  trust: Trust
+  decisionsOf(projectId: string): SetupDecisions
 }
 
 /** Nobody sees a task change more often than this, however much its agents do. */
@@ -57,6 +86,7 @@ export function defaultDataDirectory(): string {
 /** The orchestrator of this machine: real files, real git, real tools, real models. */
 export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}): Promise<Orchestrator> {
   const { world = nodeWorld(), mock, log = () => {} } = options
+  useUpstream()
   const dataDirectory = await makeDirectory(options.dataDirectory ?? defaultDataDirectory())
   const trust = openTrust(world, { dataDirectory })
   const config = openConfig(world, { dataDirectory, trust })
@@ -78,11 +108,16 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   }
   const store = openPackageStore(options.packagesDirectory ?? join(dataDirectory, 'packages'))
   const closing = new AbortController()
+  const toolchains = openMachineToolchains(dataDirectory)
+  const homes = openHomeKeeper(sandbox, (message) => log({ level: 'warn', message }))
+  const surroundings = (worktree: string) =>
+    openSurroundings(worktree, { dataDirectory, toolchains, homes, isBoxing: sandbox.isBoxing, settings: settingsOf })
   const pool = openServerPool({
     sandbox,
     store,
     redactor,
-    surroundings: gitSurroundings,
+    surroundings,
+    hosts: (worktree) => hostsOf(worktree),
     onEvent(event) {
       states.observe(event)
       if ('error' in event) log({ level: 'warn', message: event.error.message, alias: event.alias })
@@ -91,12 +126,47 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const telemetry = await openTelemetry(settings.telemetry, (message) => log({ level: 'warn', message }))
   const directoryOf = (projectId: string) => join(dataDirectory, 'projects', projectId)
   const registry = await openProjectRegistry(world, { dataDirectory, findRepository })
-  await options.prepare?.({ registry, config, trust })
+  const decisionsOf = (projectId: string) => openSetupDecisions(world, join(directoryOf(projectId), 'setup.json'))
+  const sandboxState = () => ({
+    isActive: sandbox.isBoxing,
+    reason: sandbox.status.available ? null : sandbox.status.reason,
+  })
+  await options.prepare?.({ registry, config, trust, decisionsOf })
+
+  /** A worktree is the place of one task of one project, and is named after both. */
+  async function hostsOf(worktree: string | undefined): Promise<string[]> {
+    const [projectId = '', folder, taskId] = relative(directoryOf(''), worktree ?? '').split(sep)
+    const project = folder === 'worktrees' ? registry.list().find(({ id }) => id === projectId) : undefined
+    if (!project) return (await config.resolve()).settings.hosts
+    return openHostAccess(world, { project, config, directory: directoryOf(projectId) }).list(taskId)
+  }
+
+  /** What the user has set for the project that a worktree belongs to. */
+  async function settingsOf(worktree: string): Promise<Settings> {
+    const project = registry.list().find(({ id }) => worktree.startsWith(`${directoryOf(id)}/`))
+    return (await config.resolve(project)).settings
+  }
 
   const withMock = (current: typeof settings, project: Project): typeof settings =>
     mock && Object.keys(current.authGroups).length === 0 && (mock.plays?.(project) ?? true)
       ? withScript(current, mock.baseUrl)
       : current
+
+  const { homeDirectory: home = homedir() } = options
+  /** What is told to an agent of this worktree before its first command. */
+  async function describe(worktree: string, tools: readonly string[]): Promise<SurroundingsFacts> {
+    const { searchPath } = await toolchains.current()
+    const mayReach = tools.includes(orchestratorTools.requestAccess)
+    return describeSurroundings({
+      hasShell: tools.includes(builtinTools.bash),
+      isSandboxed: sandbox.isBoxing,
+      searchPath: sandbox.isBoxing ? boxPath(searchPath) : (process.env.PATH ?? ''),
+      hosts: sandbox.isBoxing ? (mayReach ? await hostsOf(worktree) : []) : undefined,
+      mayAskForHosts: mayReach,
+      limits: { memoryBytes: boxMemory(), processes: readLimits({ sideEffects: ['shell'] }).processes },
+      now: world.clock.now(),
+    })
+  }
 
   const ports: OrchestratorPorts = {
     world,
@@ -111,11 +181,17 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         reserveBytes: options.reserveBytes ?? 0,
         ...(options.note && { note: options.note }),
       }),
-    openWorktrees: (project, approveSetup) =>
-      openWorktrees({ repository: project.path, directory: join(directoryOf(project.id), 'worktrees'), approveSetup }),
+    openWorktrees: (project, { branchesFor }) => {
+      const directory = join(directoryOf(project.id), 'worktrees')
+      const git = sandbox.isBoxing
+        ? createSandboxGit({ sandbox, surroundings, directory: gitFoldersBeside(directory) })
+        : undefined
+      const commitHooks = async () => (await config.resolve(project)).settings.commitHooks
+      return openWorktrees({ repository: project.path, directory, branchesFor, sandbox: git, commitHooks })
+    },
     findBaseBranch: (project) => findBaseBranch(project, directoryOf(project.id)),
     treeOptions: (project) => ({ definitions: openDefinitions(project.path) }),
-    toolsOf(project) {
+    toolsOf(project, onAgreed) {
       const current = async () => (await config.resolve(project)).settings
       const servers = openServerApprovals({
         world,
@@ -124,6 +200,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         catalog,
         agreed: openAgreedServers(world, join(directoryOf(project.id), 'servers.lock.json')),
         pin: createServerPin({ sandbox, store, redactor, signal: closing.signal }),
+        onAgreed,
         onProblem: (error, about) =>
           log({ level: 'warn', message: error instanceof Error ? error.message : String(error), about }),
       })
@@ -148,16 +225,30 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             checkRestrictions(problems)
             return settings.deny
           },
+          toolTimeoutMs: async () => (await current()).toolTimeoutMs,
           always: openApprovalFile(join(dataDirectory, 'approvals', 'calls.json')),
           servers,
         },
         states,
       )
     },
-    promptsOf: ({ name }) => ({
-      system: (role, { maySplit }) => buildSystemPrompt({ role, projectName: name, maySplit }),
-      header: ({ worktree, memory, task }) => prepareAgentMessage({ worktree, memory, task }),
-    }),
+    setupOf: (project) =>
+      openSetupHost({
+        checkout: project.path,
+        decisions: decisionsOf(project.id),
+        world,
+        proposeHosts: () => proposeHosts(project.path),
+        sandbox: sandboxState,
+        run: createSetupRunner({
+          sandbox,
+          directory: join(directoryOf(project.id), 'setup'),
+          surroundings,
+          hosts: hostsOf,
+          adopt: (worktree) => adoptWorktree(sandbox, worktree),
+        }),
+      }),
+    promptsOf: ({ name, path }) =>
+      openNodePrompts({ files: world.files, projectName: name, checkout: path, home, describe }),
     routes(current, role, project) {
       refuseUnboxed(current)
       const routes = createModelRoutes(withMock(current, project), { adapters, secrets: redactor })
@@ -168,7 +259,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         return { kind: 'configured', model: findRootModel(current) ?? null }
       return { kind: mock ? 'mock' : 'missing', model: null }
     },
-    sandbox: () => ({ isActive: sandbox.isBoxing, reason: sandbox.status.available ? null : sandbox.status.reason }),
+    sandbox: sandboxState,
     isDemo: (project) => mock?.isDemo(project) ?? false,
     later: (work) => void setTimeout(work, frameMs),
     async close() {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { defaultModels } from '@matrix/provider-loop'
 import { expect, test, vi } from 'vitest'
 import { openTestOrchestrator } from '../node-orchestrator.testing.ts'
 
@@ -80,7 +81,7 @@ test('an agent at work is a trace: its stretch, its calls to the model, its tool
 
   expect(loadedTelemetry()).not.toEqual([])
   expect(new Set(collector.paths)).toEqual(new Set(['/v1/traces']))
-  const model = 'claude-sonnet-4-6-simulated'
+  const model = `${defaultModels.anthropic}-simulated`
   expect(collector.spans.map(({ name }) => name).toSorted()).toEqual([
     `chat ${model}`,
     `chat ${model}`,

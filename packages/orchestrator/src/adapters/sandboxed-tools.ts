@@ -16,9 +16,11 @@ import {
   agreeToSurface,
   assertWithin,
   bootTools,
+  type CallProgress,
   checkGate,
   executeTool,
   giveTree,
+  isBuiltinServer,
   isOwnToolAllowed,
   type LockFiles,
   type PoolEvent,
@@ -35,6 +37,8 @@ import { problemOf } from '../halt.ts'
 import type { ServerApprovals } from '../server-approval.ts'
 import { viewDrift } from '../server-drift.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
+import { spillTo } from './output-folder.ts'
+import { forwardPort } from './port-forward.ts'
 import { ProcessState, watchProcess } from './process-watch.ts'
 
 /** A manifest that was found, checked and may be used. */
@@ -61,6 +65,8 @@ export type SandboxedToolsOptions = {
   /** What the user denies to every agent. */
   deny(): Promise<readonly string[]>
   always: ApprovalMemory
+  /** How long a call may take without progress, if the user says so. */
+  toolTimeoutMs(): Promise<number | undefined>
   /** The servers of the settings, as far as somebody has agreed to them. */
   servers?: ServerApprovals | undefined
 }
@@ -99,8 +105,6 @@ export function createServerStates(): ServerStates {
 
 /** Tools as manifests allow them: verified, gated, boxed. */
 export function createSandboxedTools(options: SandboxedToolsOptions, states: ServerStates): ToolHost {
-  const identity = resolveIdentity()
-
   /** Whoever has no manifest of its own has that of the task above; the first task of all has the default. */
   async function namesOf(names: AgentToolsRequest['agents']): Promise<string[]> {
     const { root, child } = await options.defaults()
@@ -122,9 +126,8 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
   }
 
   return {
-    async adopt(worktree) {
-      if (identity && options.sandbox.isBoxing) giveTree(worktree, identity)
-    },
+    adopt: (worktree) => adoptWorktree(options.sandbox, worktree),
+    forward: (request) => forwardPort(options.pool, request),
     async checkAgent(agents) {
       try {
         const [own, ...above] = await grantsOf(agents)
@@ -135,6 +138,9 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
     },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
+    },
+    async awaitAgents(agents, ask) {
+      await options.servers?.awaitAgents([...new Set(await namesOf(agents))], ask)
     },
     async approveDrift({ agents, alias, surface }) {
       const [name = ''] = await namesOf(agents)
@@ -167,6 +173,8 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         base: own.base,
         approve: request.approve,
         always: options.always,
+        toolTimeoutMs: await options.toolTimeoutMs(),
+        spill: own.manifest.servers.some(isBuiltinServer) ? spillTo(request.worktree) : undefined,
       })
       return openAgentTools(tools, own, request, {
         states,
@@ -175,6 +183,12 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
       })
     },
   }
+}
+
+/** Makes the files of a worktree usable by what runs in a sandbox, which is another user where Matrix is root. */
+export async function adoptWorktree({ isBoxing }: Sandbox, worktree: string): Promise<void> {
+  const identity = resolveIdentity()
+  if (identity && isBoxing) giveTree(worktree, identity)
 }
 
 /** What all those above may do, but for those who work by the same manifest. */
@@ -198,21 +212,28 @@ function openAgentTools(
   around: Surroundings,
 ): AgentTools {
   const calls = new Map<string, number>()
+  /** When each background command began, by the id that the shell gave it. */
+  const begun = new Map<string, number>()
   const closing = new AbortController()
 
   async function call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult> {
     calls.set(name, (calls.get(name) ?? 0) + 1)
+    const startedAt = performance.now()
     const { content, structured, isError } = await executeTool(
       tools,
       { name, input },
       {
         signal: context.signal,
         enter: context.enter,
-        onProgress: ({ message }) => message && context.onProgress?.(lastLine(message)),
+        refusedSince: name === builtinTools.background ? begun.get(String(input.id)) : undefined,
+        onProgress: (progress) => context.onProgress?.(linesOf(progress)),
       },
     )
     const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
-    if (started?.success) watch(context.callId, started.data.id, String(input.command))
+    if (started?.success) {
+      begun.set(started.data.id, startedAt)
+      watch(context.callId, started.data.id, String(input.command))
+    }
     return { content, isError }
   }
 
@@ -220,10 +241,11 @@ function openAgentTools(
   function watch(callId: string, processId: string, command: string): void {
     const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000): Promise<ProcessState> => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }
-      const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000 }
-      const { content, structured } = await executeTool(tools, { name: builtinTools.background, input }, options)
+      const refusedSince = begun.get(processId)
+      const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000, refusedSince }
+      const { content, structured, note } = await executeTool(tools, { name: builtinTools.background, input }, options)
       const state = ProcessState.safeParse(structured)
-      if (state.success) return state.data
+      if (state.success) return { ...state.data, output: [state.data.output, ...(note ? [note] : [])].join('\n') }
       // Whoever could tell has ended, and the command with it.
       return {
         isRunning: false,
@@ -258,8 +280,11 @@ function openAgentTools(
   }
 }
 
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1)?.slice(0, 200) ?? ''
+/** Our own shell reports whole lines; other servers how far they are, with or without words. */
+function linesOf({ progress, total, message }: CallProgress): string {
+  if (message?.endsWith('\n')) return message
+  const share = total === undefined ? '' : `${progress} of ${total}`
+  return `${[message, share].filter(Boolean).join(' · ') || progress}\n`
 }
 
 function viewTools(

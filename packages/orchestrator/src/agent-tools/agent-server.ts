@@ -11,14 +11,23 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
+import { accessTools } from './access-tools.ts'
 import { conversationTools } from './conversation-tools.ts'
 import { doneTool } from './done-tool.ts'
 import { type OwnTool, servedName } from './own-tool.ts'
 import { reviewTools } from './review-tools.ts'
+import { setupTool } from './setup-tool.ts'
 import { treeTools } from './tree-tools.ts'
 
 /** Everything that the server offers. */
-export const ownTools: readonly OwnTool[] = [...treeTools, ...conversationTools, ...reviewTools, doneTool]
+export const ownTools: readonly OwnTool[] = [
+  ...treeTools,
+  ...conversationTools,
+  ...reviewTools,
+  ...accessTools,
+  setupTool,
+  doneTool,
+]
 
 /** Which call of the model this is, said beside the arguments. */
 const CALL_META = 'matrix/call-id'

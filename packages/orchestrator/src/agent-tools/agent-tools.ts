@@ -1,8 +1,10 @@
 import { loopTools, orchestratorTools } from '@matrix/protocol'
-import { createLoopTools, type ToolDefinition } from '@matrix/provider-loop'
+import { createLoopTools, type ToolDefinition, type ToolExecResult } from '@matrix/provider-loop'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
+import { noticeGit } from '../git-note.ts'
 import type { ProjectContext } from '../project-context.ts'
+import { isoNow } from '../world.ts'
 import { type AgentServer, ownTools } from './agent-server.ts'
 import { mayCall, type OwnTool } from './own-tool.ts'
 
@@ -54,14 +56,28 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
   return specs.map((spec) => ({
     ...spec,
     uri: tools.uriOf(spec.name),
-    handler(input, { toolCallId, signal }) {
+    async handler(input, { toolCallId, signal }) {
       const enter = tools.isHeavy(spec.name) ? () => ctx.heavyTools.enter(signal) : undefined
-      const onProgress = (text: string) => {
-        agent.doing = text
-        agent.idle.moved()
-        ctx.touch(agent.taskId)
-      }
-      return tools.call(spec.name, input, { callId: toolCallId, signal, onProgress, enter })
+      const onProgress = (text: string) => showOutput(ctx, agent, toolCallId, text)
+      const result = await tools.call(spec.name, input, { callId: toolCallId, signal, onProgress, enter })
+      return withGitNote(result, await noticeGit(ctx, agent))
     },
   }))
+}
+
+/** Shows what a call prints while it runs: all of it to those who watch, the last line in the tree. */
+function showOutput(ctx: ProjectContext, agent: Agent, callId: string, text: string): void {
+  const { taskId } = agent
+  const last = text.trimEnd().split('\n').at(-1)?.trim()
+  if (last) agent.doing = last.slice(0, MAX_DOING)
+  agent.idle.moved()
+  ctx.touch(taskId)
+  const event = { type: 'tool_output' as const, taskId, ts: isoNow(ctx.world), callId, text }
+  ctx.emit({ kind: 'live', projectId: ctx.id, taskId, event })
+}
+
+const MAX_DOING = 200
+
+function withGitNote(result: ToolExecResult, note: string | undefined): ToolExecResult {
+  return note === undefined ? result : { ...result, content: [...result.content, { type: 'text', text: note }] }
 }

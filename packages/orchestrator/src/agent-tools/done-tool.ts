@@ -19,7 +19,9 @@ export const doneTool = ownTool({
         true,
       )
     // Whoever may not commit could never end.
-    const uncommitted = mayCall(agent, commitTool) ? await ctx.worktrees.uncommitted(agent.taskId) : []
+    const mayCommit = mayCall(agent, commitTool)
+    if (mayCommit) await ctx.worktrees.settle(agent.taskId)
+    const uncommitted = mayCommit ? await ctx.worktrees.uncommitted(agent.taskId) : []
     if (uncommitted.length > 0)
       return textResult(
         `Not ended: not committed yet: ${uncommitted.slice(0, 20).join(', ')}. Commit what belongs to your work and remove the rest.`,

@@ -9,13 +9,14 @@ const taskId = z.string().describe('The id of the task, or its first 8 or more c
 export const commitTool = ownTool({
   name: names.commit,
   description:
-    'Commits everything in your worktree that is not ignored, on your branch. Small commits with a message that says what changes for the reader. Your tools cannot write to .git themselves.',
+    'Commits everything in your worktree that is not ignored, on your branch: the same as git add --all and git commit in the shell. Small commits with a message that says what changes for the reader.',
   sideEffect: 'write',
   input: z.object({ message: z.string().trim().min(1).max(10_000) }),
   async run(ctx, agent, { message }, callId) {
     const made = firstMadeAt(agent, callId, ctx.world.clock.now())
-    const { commit, files } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
-    return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}` : 'There is nothing to commit.'
+    const { commit, files, hooks } = await commitWork(ctx, { taskId: agent.taskId, message, ...made })
+    const ran = hooks === undefined ? '' : `\nCommit hooks passed.${hooks && ` They printed:\n${hooks}`}`
+    return commit ? `Committed ${commit.slice(0, 12)}: ${files.join(', ')}${ran}` : 'There is nothing to commit.'
   },
 })
 
@@ -75,10 +76,11 @@ type Changes = Awaited<ReturnType<typeof readTaskChanges>>
 const MAX_DIFF = 60_000
 
 function describeChanges(changes: Changes): string {
-  const { branch, targetBranch, ahead, behind, files, conflicts, uncommitted } = changes
+  const { branch, targetBranch, ahead, behind, files, conflicts, uncommitted, problem } = changes
   const lines = [
     `${branch} → ${targetBranch}: ${ahead} commits ahead, ${behind} behind`,
     conflicts.length > 0 ? `Would conflict in: ${conflicts.join(', ')}` : 'Would merge cleanly.',
+    ...(problem ? [`${problem}: commits there are not part of this.`] : []),
     ...(uncommitted.length > 0 ? [`Not committed yet: ${uncommitted.join(', ')}`] : []),
     ...files.map((file) => `${file.status} ${file.path} +${file.additions ?? '?'} −${file.deletions ?? '?'}`),
   ]

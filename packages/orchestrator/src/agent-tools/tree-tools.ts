@@ -1,7 +1,9 @@
-import { MatrixError, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
+import { budgetKinds, everyBudgetKind, MatrixError, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
+import { formatAmount } from '@matrix/protocol/display'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
+import { budgetEdits, budgetsOf } from '../task-budgets.ts'
 import { agentActivity } from '../task-view.ts'
 import { closeTask, createTask, deleteTask, reorderTasks, resetTask, updateTask } from '../tasks.ts'
 import { idForCall } from './call-id.ts'
@@ -26,6 +28,12 @@ function requireBelow(ctx: ProjectContext, agent: Agent, id: string): TaskNode {
   throw new MatrixError('AUTHORIZATION_DENIED', 'This is your own task', { hint: 'End it with done.' })
 }
 
+const budgets = {
+  budgetUsd: z.number().positive(),
+  budgetTokens: z.number().positive(),
+  budgetMinutes: z.number().positive(),
+}
+
 export const treeTools = [
   ownTool({
     name: names.createTask,
@@ -35,7 +43,7 @@ export const treeTools = [
       title: z.string().trim().min(1).max(200),
       description: z.string().max(100_000),
       parentId: taskId.optional().describe('One of your sub tasks to hang it under; your own task when left out.'),
-      budgetUsd: z.number().positive().optional(),
+      ...z.object(budgets).partial().shape,
       agent: z
         .string()
         .optional()
@@ -46,16 +54,17 @@ export const treeTools = [
         .optional()
         .describe('Runs again after it is closed. Only for the root.'),
     }),
-    async run(ctx, agent, { parentId, folder, budgetUsd, persistent, agent: manifest, ...input }, callId) {
+    async run(ctx, agent, { parentId, folder, persistent, agent: manifest, title, description, ...limits }, callId) {
       const parent = requireOwn(ctx, agent, parentId ?? agent.taskId)
       const task = await createTask(
         ctx,
         parent.id,
         {
           id: idForCall(agent, callId),
-          ...input,
+          title,
+          description,
           ...(folder && { folder }),
-          ...(budgetUsd !== undefined && { budgetUsd }),
+          ...budgetsOf(limits),
           ...(persistent && { persistent }),
           ...(manifest !== undefined && { agent: manifest }),
         },
@@ -71,10 +80,12 @@ export const treeTools = [
       taskId,
       title: z.string().trim().min(1).max(200).optional(),
       description: z.string().max(100_000).optional(),
-      budgetUsd: z.number().positive().nullable().optional(),
+      budgetUsd: budgets.budgetUsd.nullable().optional(),
+      budgetTokens: budgets.budgetTokens.nullable().optional(),
+      budgetMinutes: budgets.budgetMinutes.nullable().optional(),
       parentId: taskId.optional(),
     }),
-    async run(ctx, agent, { taskId: id, title, description, budgetUsd, parentId }) {
+    async run(ctx, agent, { taskId: id, title, description, parentId, ...limits }) {
       const task = requireBelow(ctx, agent, id)
       const parent = parentId === undefined ? undefined : requireOwn(ctx, agent, parentId)
       const updated = await updateTask(
@@ -83,7 +94,7 @@ export const treeTools = [
         {
           ...(title !== undefined && { title }),
           ...(description !== undefined && { description }),
-          ...(budgetUsd !== undefined && { budgetUsd }),
+          ...budgetEdits(limits),
           ...(parent && { parentId: parent.id }),
         },
         byAgent,
@@ -154,7 +165,10 @@ export const treeTools = [
         `branch: ${task.branch ?? 'none yet'}`,
         `worktree: ${task.worktreePath ?? 'none yet'}`,
         `agent: ${running ? `${agentActivity(ctx, running)}${running.doing ? ` (${running.doing})` : ''}` : 'not running'}`,
-        ...(task.budgetUsd === undefined ? [] : [`budget: $${task.budgetUsd}`]),
+        ...everyBudgetKind.flatMap((kind) => {
+          const limit = task[budgetKinds[kind].budget]
+          return limit === undefined ? [] : [`budget: ${formatAmount(kind, limit)}`]
+        }),
         '',
         task.description,
       ]
@@ -165,7 +179,7 @@ export const treeTools = [
 
 function describeTask(ctx: ProjectContext, agent: Agent, task: TaskNode): string {
   const indent = '  '.repeat(ctx.tree.ancestors(task.id).length)
-  const cost = ctx.ledger.spent(task.id)
+  const cost = ctx.ledger.spent(task.id).usd
   const mark = task.id === agent.taskId ? ' ← you' : ''
   const kind = task.folder ? 'folder' : task.status
   return `${indent}[${kind}] ${task.title} (${task.id})${cost > 0 ? ` $${cost.toFixed(4)}` : ''}${mark}`

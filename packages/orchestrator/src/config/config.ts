@@ -50,12 +50,17 @@ export type Config = {
   /** `key` may lead into a setting: `authGroups.default.anthropicApiKey`. */
   set(layer: ConfigLayer, key: string, value: unknown, project?: ConfigProject): Promise<void>
   unset(layer: ConfigLayer, key: string, project?: ConfigProject): Promise<void>
-  /** Adds to what no agent of the project may call; what is denied already stays. */
-  deny(project: ConfigProject, pattern: string): Promise<void>
+  /** Adds an entry to a list; one that is there already stays. */
+  addTo(key: ListKey, entry: string, place: ListPlace): Promise<void>
+  /** Removes an entry, and answers whether it was there. */
+  removeFrom(key: ListKey, entry: string, place: ListPlace): Promise<boolean>
   unapprovedServers(project: ConfigProject): Promise<UnapprovedServer[]>
   /** `digest` is that of the entry the person was shown. */
   approveServer(project: ConfigProject, name: string, digest: string): Promise<void>
 }
+
+export type ListKey = 'deny' | 'hosts'
+export type ListPlace = { layer: ConfigLayer; project?: ConfigProject | undefined }
 
 export type ConfigOptions = { dataDirectory: string; trust?: Trust }
 
@@ -151,6 +156,14 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
     return done
   }
 
+  function editList(key: ListKey, { layer, project }: ListPlace, change: (entries: string[]) => string[]) {
+    return edit(layer, key, project, (text, path) => {
+      const entries = (readLayer(layer, fileOf(layer, project), text).values[key] ?? []) as string[]
+      const changed = change(entries)
+      return changed.length === entries.length ? text : setInJsonc(text, path, changed)
+    })
+  }
+
   async function unapprovedServers(project: ConfigProject): Promise<UnapprovedServer[]> {
     return (await load(project)).unapproved
   }
@@ -188,11 +201,15 @@ export function openConfig(world: Pick<World, 'files' | 'clock' | 'env'>, option
       })
     },
     unset: (layer, key, project) => edit(layer, key, project, removeFromJsonc),
-    deny: (project, pattern) =>
-      edit('local', 'deny', project, (text, path) => {
-        const { deny = [] } = readLayer('local', fileOf('local', project), text).values as { deny?: string[] }
-        return setInJsonc(text, path, [...new Set([...deny, pattern])])
-      }),
+    addTo: (key, entry, place) => editList(key, place, (entries) => [...new Set([...entries, entry])]),
+    async removeFrom(key, entry, place) {
+      let wasThere = false
+      await editList(key, place, (entries) => {
+        wasThere = entries.includes(entry)
+        return entries.filter((each) => each !== entry)
+      })
+      return wasThere
+    },
     unapprovedServers,
     async approveServer(project, name, digest) {
       const found = (await unapprovedServers(project)).find((each) => each.name === name)

@@ -11,11 +11,12 @@ export function environmentAuth(env: Lookup): Record<string, AuthGroup> {
   const openaiBaseUrl = read(env, 'OPENAI_BASE_URL')
 
   const groups: Record<string, AuthGroup> = {}
-  if (anthropicApiKey ?? claudeOauthToken)
+  // An address alone is a server that wants no key; with a key for the other provider, it is a leftover of another program.
+  if (anthropicApiKey ?? claudeOauthToken ?? (openaiApiKey ? undefined : anthropicBaseUrl))
     groups.anthropic = {
       provider: 'anthropic',
       // A key says more than a token that another program may have left there.
-      ...(anthropicApiKey ? { anthropicApiKey } : { claudeOauthToken }),
+      ...(anthropicApiKey ? { anthropicApiKey } : claudeOauthToken ? { claudeOauthToken } : {}),
       ...(anthropicBaseUrl && { anthropicBaseUrl }),
     }
   if (openaiApiKey ?? openaiBaseUrl)

@@ -1,10 +1,15 @@
 import { isLiteralCredential } from '@matrix/manifest'
+import { budgetFields } from '@matrix/protocol'
 import type { ConfigLayer } from '@matrix/protocol/http'
+import { defaultModels } from '@matrix/provider-loop'
 import { defaultMaxDepth } from '@matrix/task-tree'
+import { findHostRule, whyReserved } from '@matrix/tool-manager'
 import * as z from 'zod'
 
 const text = z.string().trim().min(1).max(1_000)
-const usd = z.number().nonnegative().max(1_000_000)
+const usd = budgetFields.budgetUsd
+const tokens = budgetFields.budgetTokens
+const minutes = budgetFields.budgetMinutes
 const count = (highest: number) => z.int().min(1).max(highest)
 const milliseconds = z.int().min(1_000).max(2_147_483_647)
 const address = z
@@ -13,6 +18,15 @@ const address = z
 
 /** The name of an auth group, a server or a manifest: no dot, so that it can stand in a dotted key. */
 const EntryName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, - and _, at most 64')
+
+/** A variable that may be passed into a sandbox. */
+const VariableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'the name of a variable')
+  .superRefine((name, context) => {
+    const reason = whyReserved(name)
+    if (reason) context.addIssue({ code: 'custom', message: `another name: ${name} ${reason}` })
+  })
 
 /** A credential, or `$env:NAME` for one that is kept elsewhere. */
 const credential = z.string().trim().min(1).max(10_000)
@@ -43,6 +57,15 @@ export function providerOf(group: AuthGroup): 'anthropic' | 'openai' | undefined
   return group.provider === undefined || group.provider === found ? found : undefined
 }
 
+/** Dollars per million tokens. A cache that has no price of its own costs what input does. */
+const ModelPrice = z.strictObject({
+  input: usd,
+  output: usd,
+  cacheRead: usd.optional(),
+  cacheWrite: usd.optional(),
+})
+export type ModelPrice = z.infer<typeof ModelPrice>
+
 /** A program that speaks MCP over stdio. */
 const McpServerConfig = z.strictObject({
   command: text,
@@ -50,6 +73,8 @@ const McpServerConfig = z.strictObject({
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a variable name'), z.string().max(10_000)).optional(),
 })
 export type McpServerConfig = z.infer<typeof McpServerConfig>
+
+const hostSpelling = 'a host in lower case without a scheme or a path, such as example.com or *.example.com:8443'
 
 const webAuth = {
   sessionIdleMs: milliseconds,
@@ -97,7 +122,7 @@ export const settings = {
     merge: 'override',
   },
   model: {
-    description: 'The model of root agents; claude-sonnet-4-6 or gpt-5.4 by provider, when left out.',
+    description: `The model of root agents. Default: ${defaultModels.anthropic} or ${defaultModels.openai}, by provider.`,
     schema: text,
     layers: anywhere,
     merge: 'override',
@@ -146,6 +171,38 @@ export const settings = {
     layers: anywhere,
     merge: 'tighten',
   },
+  budgetTokens: {
+    description: 'How many tokens one task may use, cached ones included. A repository can only lower it.',
+    schema: tokens,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  treeBudgetTokens: {
+    description: 'How many tokens a whole tree may use, cached ones included. A repository can only lower it.',
+    schema: tokens,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  budgetMinutes: {
+    description: 'How many minutes the agent of one task may be at work. A repository can only lower it.',
+    schema: minutes,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  treeBudgetMinutes: {
+    description: 'How many minutes the agents of a tree may be at work, added up. A repository can only lower it.',
+    schema: minutes,
+    layers: anywhere,
+    merge: 'tighten',
+  },
+  prices: {
+    description: 'Prices by model, in dollars per million tokens: `input`, `output`, `cacheRead`, `cacheWrite`.',
+    schema: z.record(text, ModelPrice),
+    entry: () => ModelPrice,
+    layers: usersOwn,
+    merge: 'named',
+    default: {},
+  },
   maxDepth: {
     description: 'How deep tasks may be nested. A repository can only lower it.',
     schema: count(20),
@@ -158,6 +215,20 @@ export const settings = {
     schema: count(1_000_000),
     layers: anywhere,
     merge: 'tighten',
+  },
+  modelAttempts: {
+    description: 'How often a model is asked for one turn before the agent stops. The waits between add up to minutes.',
+    schema: count(100),
+    layers: usersOwn,
+    merge: 'override',
+    default: 9,
+  },
+  modelTimeoutMs: {
+    description: 'How long a model may send nothing before it is asked again, in ms. Raise it for slow local models.',
+    schema: milliseconds,
+    layers: usersOwn,
+    merge: 'override',
+    default: 300_000,
   },
   maxConcurrentModelCalls: {
     description: 'How many model calls run at once, over all projects.',
@@ -172,6 +243,13 @@ export const settings = {
     layers: daemonOnly,
     merge: 'override',
     default: 4,
+  },
+  toolTimeoutMs: {
+    description:
+      'How long a call of a tool server may take without reporting progress, in ms; six times as long in all. Does not apply to tools with a limit of their own, such as bash. Default: 600000.',
+    schema: milliseconds,
+    layers: usersOwn,
+    merge: 'override',
   },
   clarifyTimeoutMs: {
     description: 'After how long a question answers itself with "nobody is there"; never, when left out.',
@@ -194,12 +272,49 @@ export const settings = {
     merge: 'add',
     default: [],
   },
+  hosts: {
+    description:
+      'Hosts that commands in the sandbox reach: "example.com", "*.example.com", "example.com:8443", or "*" for every public one. Every layer adds to it.',
+    schema: z.array(text.refine((host) => findHostRule(host) !== undefined, hostSpelling)).max(1_000),
+    layers: usersOwn,
+    merge: 'add',
+    default: [],
+  },
   sandbox: {
     description: 'Whether tools run in a box: where possible (auto), always (required) or never (off).',
     schema: z.enum(['auto', 'required', 'off']),
     layers: daemonOnly,
     merge: 'override',
     default: 'auto',
+  },
+  commitHooks: {
+    description:
+      "Whether the repository's own commit hooks run when an agent commits, always in its sandbox (run), or not (skip).",
+    schema: z.enum(['skip', 'run']),
+    layers: usersOwn,
+    merge: 'override',
+    default: 'skip',
+  },
+  environment: {
+    description: 'Variables of your environment that sandboxes get too, beside the usual ones. Never a credential.',
+    schema: z.array(VariableName).max(200),
+    layers: usersOwn,
+    merge: 'add',
+    default: [],
+  },
+  setupTimeoutMs: {
+    description: 'How long the setup of a worktree can take, in ms.',
+    schema: milliseconds,
+    layers: usersOwn,
+    merge: 'override',
+    default: 30 * 60_000,
+  },
+  cacheLimitGb: {
+    description: 'How large the home of a project’s sandboxes may grow, in GB, before its caches are emptied.',
+    schema: z.number().min(1).max(100_000),
+    layers: usersOwn,
+    merge: 'override',
+    default: 20,
   },
   durability: {
     description: 'Whether an event is on disk before work goes on (durable), or soon after (relaxed).',

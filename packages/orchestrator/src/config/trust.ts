@@ -5,10 +5,11 @@ import * as z from 'zod'
 import type { World } from '../world.ts'
 
 /** Something a repository brings along that could act on its user's machine. */
-export type Subject = { kind: 'server' | 'agent' | 'setup'; projectId: string; name: string; content: unknown }
+export type Subject = { kind: 'server' | 'agent'; projectId: string; name: string; content: unknown }
 
 const Trusted = z.strictObject({
   digest: z.string(),
+  // Earlier versions kept approved setup scripts here as well.
   kind: z.enum(['server', 'agent', 'setup']),
   projectId: z.string(),
   name: z.string(),

@@ -30,7 +30,11 @@ export type Office = {
 /** One project in a simulated world, with a person who can do everything that the daemon offers. */
 export async function openOffice(
   scripts: Record<string, Script>,
-  { settings, planted }: { settings?: Record<string, unknown>; planted?: Planted } = {},
+  {
+    settings,
+    planted,
+    model: modelName,
+  }: { settings?: Record<string, unknown>; planted?: Planted; model?: string } = {},
 ): Promise<Office> {
   const machine = openMachine({
     seed: 1,
@@ -41,6 +45,7 @@ export async function openOffice(
     },
     ...(settings && { settings }),
     ...(planted && { planted }),
+    ...(modelName && { modelName }),
   })
   let life: Life = await machine.boot()
   await life.orchestrator.resume()

@@ -76,6 +76,10 @@ export function simulateWorktrees(outside: Outside, step: Step, now: () => numbe
         branch.commits.push({ message, at: now(), files })
         return { commit: `c${branch.commits.length - 1}`, files }
       }),
+    hasMoved: () => false,
+    gitStatus: () => undefined,
+    sync: async () => undefined,
+    settle: async () => {},
     uncommitted: (taskId) => step('git status', () => uncommitted(taskId)),
     merge: ({ branch, baseBranch, message = '', since }) =>
       step('git merge', () => {

@@ -8,6 +8,7 @@ import { openTrust } from '../config/trust.ts'
 import type { Orchestrator } from '../operations.ts'
 import { openOrchestrator } from '../orchestrator.ts'
 import { openProjectRegistry } from '../project-registry.ts'
+import type { SetupHost } from '../setup/setup-host.ts'
 import type { AgentTools } from '../tool-host.ts'
 import type { World } from '../world.ts'
 import { type Mortal, never } from './mortal.testing.ts'
@@ -26,7 +27,14 @@ export type Planted = {
   tools?: (tools: AgentTools) => AgentTools
 }
 
-export type MachineOptions = { seed: number; model: Model; planted?: Planted; settings?: Record<string, unknown> }
+export type MachineOptions = {
+  seed: number
+  model: Model
+  planted?: Planted
+  settings?: Record<string, unknown>
+  /** Only the usual one has a known price. */
+  modelName?: string
+}
 
 export type Life = {
   orchestrator: Orchestrator
@@ -69,8 +77,21 @@ export type Machine = {
 
 const DATA = '/data'
 
+const noSetup: SetupHost = {
+  decisions: {
+    read: async () => ({ choice: 'none', seen: null, decidedAt: new Date(0).toISOString() }),
+    keep: async () => {},
+  },
+  findScript: async () => undefined,
+  checkIdentity: async () => {},
+  files: async () => ({ paths: [], read: async () => undefined, hasProgram: () => false }),
+  proposeHosts: async () => [],
+  sandbox: () => ({ isActive: false, reason: null }),
+  run: async () => {},
+}
+
 /** A machine in memory: disks that forget, a clock that jumps, git, tools and a model, all driven by one seed. */
-export function openMachine({ seed, model, planted = {}, settings = {} }: MachineOptions): Machine {
+export function openMachine({ seed, model, planted = {}, settings = {}, modelName = MODEL }: MachineOptions): Machine {
   const random = seededRandom(seed)
   const disk = simulateDisk(seed)
   let treeDisk = simulatedDisk(seed + 1)
@@ -312,8 +333,9 @@ export function openMachine({ seed, model, planted = {}, settings = {} }: Machin
           return { disk: mortalDisk, now: () => new Date(now), newId: newUlid }
         },
         toolsOf: () => tools,
+        setupOf: () => noSetup,
         promptsOf: () => ({ system: () => 'You are an agent.', header: ({ task }) => `Task: ${task.title}` }),
-        routes: () => [{ adapter, model: MODEL }],
+        routes: () => [{ adapter, model: modelName }],
         provider: () => ({ kind: 'mock', model: null }),
         sandbox: () => ({ isActive: false, reason: null }),
         isDemo: () => false,

@@ -24,10 +24,12 @@ export function simulateProvider(
   { step }: Mortal,
   onRequest: (request: { sessionId: string; text: string }) => void,
 ): ProviderAdapter {
-  const base = createAnthropicAdapter({ apiKey: 'none', baseUrl: 'http://unused.invalid', maxRetries: 0, pricing })
+  const base = createAnthropicAdapter({ apiKey: 'none', baseUrl: 'http://unused.invalid', pricing })
   return {
     ...base,
     supportsTokenCounting: false,
+    getModelPricing: async (name) => (name === MODEL ? pricing[MODEL] : undefined),
+    getContextWindow: async () => 200_000,
     async callAPI({ sessionId, signal, model: name, messages: { closed, open } }, onText) {
       const text = `${Buffer.from(closed)}${open}`
       onRequest({ sessionId, text })

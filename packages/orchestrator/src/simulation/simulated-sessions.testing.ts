@@ -1,5 +1,6 @@
 import { type DataStore, type EventStore, findPendingMessages, findResumeState } from '@matrix/event-store'
-import type { DurableEvent } from '@matrix/protocol'
+import type { DurableEvent, TokenUsage } from '@matrix/protocol'
+import { addCosts } from '@matrix/protocol/display'
 
 export type Sessions = ReadonlyMap<string, readonly DurableEvent[]>
 
@@ -37,14 +38,21 @@ export function indexSessions(sessions: Sessions): Pick<DataStore['index'], 'fin
     },
     costs: () =>
       [...sessions].flatMap(([session, events]) =>
-        [...sumCosts(events)].map(([task, usd]) => ({ task, session, usd }) as never),
+        [...sumCosts(events)].map(([task, cost]) => ({ task, session, ...cost })),
       ),
   }
 }
 
-function sumCosts(events: readonly DurableEvent[]): Map<string, number> {
-  const sums = new Map<string, number>()
-  for (const event of events)
-    if (event.type === 'turn_completed') sums.set(event.taskId, (sums.get(event.taskId) ?? 0) + event.costUsd)
+type Sum = TokenUsage & { usd: number; turns: number; unpricedTurns: number; workMs: number }
+
+function sumCosts(events: readonly DurableEvent[]): Map<string, Sum> {
+  const sums = new Map<string, Sum>()
+  for (const event of events) {
+    if (event.type !== 'turn_completed') continue
+    const { taskId, usage, costUsd: usd, isUnpriced, workMs = 0 } = event
+    const turn = { ...usage, usd, turns: 1, unpricedTurns: isUnpriced ? 1 : 0, workMs }
+    const sum = sums.get(taskId)
+    sums.set(taskId, sum ? addCosts(sum, turn) : turn)
+  }
   return sums
 }

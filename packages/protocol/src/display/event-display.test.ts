@@ -252,5 +252,6 @@ const samples: Event[] = [
   { type: 'agent_idle', ...stamp },
   { type: 'agent_active', ...stamp },
   { type: 'status', ...stamp, text: 'retrying' },
+  { type: 'tool_output', ...stamp, callId: 'c', text: 'compiling\n' },
   { type: 'clarification_timeout', ...stamp, clarificationId: 'q' },
 ]

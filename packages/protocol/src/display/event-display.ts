@@ -1,7 +1,8 @@
+import { readBudgetState } from '../budget-kind.ts'
 import type { Event } from '../event.ts'
 import { type Body, type Display, type DisplayOptions, display, json, prose } from './display.ts'
 import { displayMessage } from './message-display.ts'
-import { formatCount, formatUsd, plural } from './quantity.ts'
+import { formatAmount, formatCount, formatUsd, plural } from './quantity.ts'
 import { displayToolCall, displayToolResult, type ToolCall } from './tool-display.ts'
 
 export type EventDisplayOptions = DisplayOptions & {
@@ -30,7 +31,7 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
         weight: 'trace',
         tone: 'muted',
         title: 'Turn',
-        summary: `${formatUsd(event.costUsd)} · ${formatCount(inputOf(event.usage))} in, ${formatCount(event.usage.outputTokens)} out · ${event.model}`,
+        summary: `${event.isUnpriced ? 'cost unknown' : formatUsd(event.costUsd)} · ${formatCount(inputOf(event.usage))} in, ${formatCount(event.usage.outputTokens)} out · ${event.model}`,
       })
     case 'compact_started':
       return note('Sums up the conversation', `${formatCount(event.tokens)} tokens, ${event.reason}`)
@@ -117,6 +118,8 @@ export function displayEvent(event: Event, options: EventDisplayOptions = {}): D
       return trace('Works', '')
     case 'status':
       return display({ speaker: 'system', weight: 'detail', tone: 'muted', title: 'Status', summary: event.text })
+    case 'tool_output':
+      return trace('Output', event.text, prose(event.text, options))
     case 'clarification_timeout':
       return trace('Goes on without an answer', '')
     default:
@@ -151,13 +154,14 @@ function trace(title: string, summary: string, bodies: Body[] = []): Display {
   return display({ speaker: 'system', weight: 'trace', tone: 'muted', title, summary, bodies })
 }
 
-function budget(title: string, tone: 'warning' | 'bad', spent: { scope: string; costUsd: number; budgetUsd: number }) {
-  const whose = spent.scope === 'tree' ? 'with everything below it' : 'for itself'
+function budget(title: string, tone: 'warning' | 'bad', event: Parameters<typeof readBudgetState>[0]) {
+  const { scope, kind, spent, limit } = readBudgetState(event)
+  const whose = scope === 'tree' ? 'with everything below it' : 'for itself'
   return display({
     speaker: 'system',
     tone,
     title,
-    summary: `${formatUsd(spent.costUsd)} of ${formatUsd(spent.budgetUsd)} ${whose}`,
+    summary: `${formatAmount(kind, spent)} of ${formatAmount(kind, limit)} ${whose}`,
   })
 }
 

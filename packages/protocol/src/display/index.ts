@@ -1,3 +1,4 @@
+export { type BudgetKind, budgetKinds, everyBudgetKind } from '../budget-kind.ts'
 export { addCosts } from './cost.ts'
 export {
   type Body,
@@ -12,6 +13,6 @@ export {
 } from './display.ts'
 export { displayAnyEvent, displayEvent, type EventDisplayOptions } from './event-display.ts'
 export { displayMessage } from './message-display.ts'
-export { formatBytes, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
+export { formatAmount, formatBytes, formatCost, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
 export { isSimulatedModel, simulatedModel } from './simulated-model.ts'
 export { displayToolCall, displayToolResult, type ToolCall, type ToolResult, toolName } from './tool-display.ts'

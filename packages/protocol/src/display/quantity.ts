@@ -1,3 +1,5 @@
+import type { BudgetKind, Spent } from '../budget-kind.ts'
+
 /** Money as people read it: cents where there are dollars, more digits where there are none. */
 export function formatUsd(usd: number): string {
   if (usd === 0) return '$0'
@@ -40,4 +42,16 @@ function scaled(value: number): string {
 
 function pair(first: number, firstUnit: string, second: number, secondUnit: string): string {
   return second === 0 ? `${first}${firstUnit}` : `${first}${firstUnit} ${second}${secondUnit}`
+}
+
+/** An amount of what budgets are counted in. */
+export function formatAmount(kind: BudgetKind, amount: number): string {
+  if (kind === 'usd') return formatUsd(amount)
+  return kind === 'tokens' ? `${formatCount(amount)} tokens` : formatDuration(amount * 60_000)
+}
+
+/** What was spent in dollars. Turns of models without a known price make it unknown, or a sum that is too small. */
+export function formatCost({ usd, unpricedTurns }: Pick<Spent, 'usd' | 'unpricedTurns'>): string {
+  if (unpricedTurns === 0) return formatUsd(usd)
+  return usd === 0 ? 'cost unknown' : `${formatUsd(usd)} + unknown`
 }

@@ -256,6 +256,10 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
   },
   commit: { title: () => 'Commit', summary: (input) => input.text('message'), bodies: proseOf('message') },
   update_branch: { title: () => 'Bring the branch up to date' },
+  request_access: {
+    title: (input) => `Ask for access to ${input.text('host')}`,
+    summary: (input) => input.text('why'),
+  },
   get_changes: {
     ...onTask('Look at changes'),
     result: (text, _input, options) => {
@@ -264,6 +268,7 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
     },
   },
   merge_task: onTask('Merge'),
+  rerun_setup: { title: () => 'Run the setup again' },
 
   yield: { title: () => 'Wait for a message', summary: (input) => input.text('reason') },
   done: {

@@ -4,6 +4,7 @@ export { daemonFileName } from './daemon-file-name.ts'
 export { DeviceView, PublicJwk } from './device.ts'
 export { Cursor, EventPage, Frame, SessionEvent } from './feed.ts'
 export { loginLabel, loginProofText } from './login.ts'
+export { Forward, ListedHost } from './network.ts'
 export { Problem, ProjectId, ProjectView } from './project.ts'
 export {
   ChangesView,
@@ -16,6 +17,7 @@ export {
 } from './review.ts'
 export type { Access, Method, Route, RouteInput, RouteOutput, RouteRequest } from './route.ts'
 export { Failure, FeedQuery, feedPath, type Operation, type Routes, routes } from './routes.ts'
+export { SetupChoice, SetupView } from './setup.ts'
 export {
   Activity,
   Attention,

@@ -41,6 +41,8 @@ export const ChangesView = z.object({
   isTruncated: z.boolean(),
   /** Files in the worktree that are not committed yet. */
   uncommitted: z.array(z.string()),
+  /** Why commits of the worktree are not on the branch, such as that another one is checked out. */
+  problem: z.string().nullable().optional(),
 })
 export type ChangesView = z.infer<typeof ChangesView>
 

@@ -8,6 +8,7 @@ import { authRoutes } from './routes/auth-routes.ts'
 import { configRoutes } from './routes/config-routes.ts'
 import { eventRoutes } from './routes/event-routes.ts'
 import { seq } from './routes/fields.ts'
+import { networkRoutes } from './routes/network-routes.ts'
 import { projectRoutes } from './routes/project-routes.ts'
 import { reviewRoutes } from './routes/review-routes.ts'
 import { systemRoutes } from './routes/system-routes.ts'
@@ -23,6 +24,7 @@ export const routes = {
   ...reviewRoutes,
   ...eventRoutes,
   ...configRoutes,
+  ...networkRoutes,
   ...authRoutes,
 }
 

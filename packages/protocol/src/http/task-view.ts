@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SpentView } from '../budget.ts'
 import { TokenUsage } from '../event.ts'
 import { QueueMessage } from '../queue-message.ts'
 import { TaskId, TaskNode } from '../task.ts'
@@ -26,6 +27,8 @@ export const TaskView = TaskNode.extend({
   problem: Problem.nullable(),
   /** This task and everything below it. */
   treeCostUsd: z.number(),
+  /** The same with tokens and minutes, and how many turns have an unknown cost. */
+  treeSpent: SpentView,
   contextTokens: z.number().int().nullable(),
   contextWindow: z.number().int().nullable(),
   model: z.string().nullable(),
@@ -43,6 +46,12 @@ export const TaskDetail = TaskView.extend({
   targetBranch: z.string().nullable(),
   pending: z.array(QueueMessage),
   usage: TokenUsage,
+  /** The instruction files that its agent is given, and what was cut, removed or not read of each. */
+  instructions: z
+    .array(
+      z.object({ path: z.string(), origin: z.enum(['home', 'repository', 'checkout']), notes: z.array(z.string()) }),
+    )
+    .optional(),
 })
 export type TaskDetail = z.infer<typeof TaskDetail>
 
@@ -67,6 +76,8 @@ export const Attention = z.object({
       inputDigest: z.string(),
       reason: z.string(),
       expiresAt: z.iso.datetime(),
+      /** For a host that commands cannot reach: `once` is for 10 minutes, `always` for the project. */
+      host: z.string().optional(),
     })
     .optional(),
   /** For a conflict: the files. */

@@ -24,7 +24,6 @@ export type Command = {
 export type CommandOptions = {
   cwd: string
   capture: OutputCapture
-  onOutput?: ((chunk: Buffer) => void) | undefined
 }
 
 const KILL_AFTER_MS = 1000
@@ -37,7 +36,7 @@ const script = `exec 2>&1; trap 'pwd -P >&3' EXIT; eval "$1"`
 const quiet = { PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', TERM: 'dumb' }
 
 /** Starts a command in a shell and a process group of its own. */
-export async function startCommand(command: string, { cwd, capture, onOutput }: CommandOptions): Promise<Command> {
+export async function startCommand(command: string, { cwd, capture }: CommandOptions): Promise<Command> {
   const child = spawn('/bin/bash', ['--noprofile', '--norc', '-c', script, 'bash', command], {
     cwd,
     env: { ...process.env, ...quiet },
@@ -45,10 +44,7 @@ export async function startCommand(command: string, { cwd, capture, onOutput }: 
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   })
   const ended = followEnd(child)
-  child.stdout?.on('data', (chunk: Buffer) => {
-    capture.write(chunk)
-    onOutput?.(chunk)
-  })
+  child.stdout?.on('data', capture.write)
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
     child.once('error', (cause) =>

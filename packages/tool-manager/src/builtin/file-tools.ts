@@ -9,6 +9,7 @@ import { writeWholeFile } from './write-file.ts'
 
 const path = z.string().max(4096).describe('Relative to the workspace, or absolute.')
 const glob = z.string().max(1000)
+const offset = z.int().min(0).optional().describe('How many results to pass over.')
 
 export const readFileTool = builtinTool({
   name: 'read_file',
@@ -72,9 +73,10 @@ export const listFilesTool = builtinTool({
     hidden: z.boolean().optional().describe('List hidden files too.'),
     ignored: z.boolean().optional().describe('List files that .gitignore names too.'),
     limit: z.int().min(1).max(5000).optional().describe('How many to list; 500 if absent.'),
+    offset,
   }),
   async run(tree, input, { signal, isDenied }) {
-    return answer(formatFound(await listFiles(tree, { ...input, signal, isDenied }), 'No files match.'))
+    return answer(formatFound(await listFiles(tree, { ...input, signal, isDenied }), 'No files match.', input.offset))
   },
 })
 
@@ -95,6 +97,7 @@ export const searchTool = builtinTool({
     hidden: z.boolean().optional().describe('Search hidden files too.'),
     ignored: z.boolean().optional().describe('Search files that .gitignore names too.'),
     limit: z.int().min(1).max(2000).optional().describe('How many lines of result; 200 if absent.'),
+    offset,
     timeout_ms: z.int().min(100).max(120_000).optional().describe('20000 if absent.'),
   }),
   async run(tree, { pattern, glob, mode = 'content', ignore_case, timeout_ms, ...rest }, call) {
@@ -107,15 +110,19 @@ export const searchTool = builtinTool({
       timeoutMs: timeout_ms,
     }
     const { signal, isDenied } = call
-    return answer(formatFound(await searchFiles(tree, { ...request, signal, isDenied }), 'Nothing matches.'))
+    const found = await searchFiles(tree, { ...request, signal, isDenied })
+    return answer(formatFound(found, 'Nothing matches.', rest.offset))
   },
 })
 
-function formatFound({ found, isCut, stopped }: RipgrepResult, nothing: string): string {
+function formatFound({ found, isCut, stopped }: RipgrepResult, nothing: string, offset = 0): string {
+  const next = offset + found.length
   const notes = [
-    ...(isCut ? [`[only the first ${found.length} are shown; there are more]`] : []),
+    ...(isCut
+      ? [`[results ${offset + 1} to ${next}; there are more: narrow it, or continue with offset ${next}]`]
+      : []),
     ...(stopped ? [`[stopped: ${stopped}; what was found until then is shown]`] : []),
   ]
-  const lines = found.length > 0 ? found : stopped ? [] : [nothing]
+  const lines = found.length > 0 ? found : stopped ? [] : [offset > 0 ? `Nothing from result ${next + 1} on.` : nothing]
   return [...lines, ...notes].join('\n')
 }

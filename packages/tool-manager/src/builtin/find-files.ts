@@ -10,6 +10,7 @@ export type ListRequest = {
   path?: string | undefined
   hidden?: boolean | undefined
   ignored?: boolean | undefined
+  offset?: number | undefined
   limit?: number | undefined
   signal?: AbortSignal | undefined
   isDenied: IsDenied
@@ -35,6 +36,7 @@ export async function listFiles(tree: Tree, request: ListRequest): Promise<Ripgr
   return run(tree, ['--files', ...scopeOf(request), '--', place.target], {
     isDenied: request.isDenied,
     separator: '\0',
+    skip: request.offset ?? 0,
     limit: request.limit ?? 500,
     timeoutMs: TIMEOUT_MS,
     signal: request.signal,
@@ -54,6 +56,7 @@ export async function searchFiles(tree: Tree, request: SearchRequest): Promise<R
   return run(tree, [...flags, ...scopeOf(request), '--', place.target], {
     isDenied: request.isDenied,
     separator: request.mode === 'files' ? '\0' : '\n',
+    skip: request.offset ?? 0,
     limit: request.limit ?? 200,
     timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
     signal: request.signal,
@@ -78,7 +81,7 @@ function scopeOf({ pattern, hidden, ignored }: ListRequest): string[] {
   ]
 }
 
-type RunOptions = Pick<Parameters<typeof runRipgrep>[0], 'separator' | 'limit' | 'timeoutMs' | 'signal'> & {
+type RunOptions = Pick<Parameters<typeof runRipgrep>[0], 'separator' | 'skip' | 'limit' | 'timeoutMs' | 'signal'> & {
   isDenied: IsDenied
 }
 

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 test('short output is kept whole and no file is made', () => {
-  const capture = captureOutput({ spillFile, keepBytes: 30 })
+  const capture = captureOutput({ spillFile: () => spillFile, keepBytes: 30 })
   capture.write(Buffer.from('short '))
   capture.write(Buffer.from('output'))
 
@@ -22,7 +22,7 @@ test('short output is kept whole and no file is made', () => {
 })
 
 test('of long output the beginning and the end are shown, and the file has all of it', () => {
-  const capture = captureOutput({ spillFile, keepBytes: 30 })
+  const capture = captureOutput({ spillFile: () => spillFile, keepBytes: 30 })
   const all = Array.from({ length: 100 }, (_, index) => `line ${index}\n`).join('')
   for (let at = 0; at < all.length; at += 7) capture.write(Buffer.from(all.slice(at, at + 7)))
   capture.close()
@@ -33,14 +33,14 @@ test('of long output the beginning and the end are shown, and the file has all o
 })
 
 test('a character that the cut falls into is left out rather than garbled', () => {
-  const capture = captureOutput({ spillFile, keepBytes: 30 })
+  const capture = captureOutput({ spillFile: () => spillFile, keepBytes: 30 })
   capture.write(Buffer.from('ä'.repeat(11) + '€'.repeat(30)))
 
   expect(capture.text()).not.toContain('\uFFFD')
 })
 
 test('the file is not written without end, and says so', () => {
-  const capture = captureOutput({ spillFile, keepBytes: 30, maxSpillBytes: 1000 })
+  const capture = captureOutput({ spillFile: () => spillFile, keepBytes: 30, maxSpillBytes: 1000 })
   for (let index = 0; index < 100; index += 1) capture.write(Buffer.alloc(100, 'x'))
   capture.close()
 

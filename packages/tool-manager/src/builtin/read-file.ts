@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 import { findImage, type ImageInfo } from './image.ts'
 import { openLineWindow } from './line-window.ts'
+import { MAX_SHOWN_OF_FILE } from './shown.ts'
 import { failed, openRegular, type Workspace } from './workspace.ts'
 
 export type ReadRequest = { path: string; offset?: number | undefined; limit?: number | undefined }
@@ -10,7 +11,6 @@ export type ReadResult = { kind: 'text'; text: string } | { kind: 'image'; mimeT
 
 const MAX_LINES = 2000
 const MAX_LINE_LENGTH = 2000
-const MAX_SHOWN = 200_000
 /** Lines are found by reading; a file of one endless line would be read for ever. */
 const MAX_SCANNED = 64 << 20
 const CHUNK = 256 << 10
@@ -36,7 +36,7 @@ async function readLines(file: FileHandle, size: number, request: ReadRequest): 
   const { path, offset = 1, limit = MAX_LINES } = request
   if (size === 0) return `${path} is empty.`
   const count = Math.min(limit, MAX_LINES)
-  const lines = openLineWindow({ first: offset, count, maxLineLength: MAX_LINE_LENGTH, maxLength: MAX_SHOWN })
+  const lines = openLineWindow({ first: offset, count, maxLineLength: MAX_LINE_LENGTH, maxLength: MAX_SHOWN_OF_FILE })
   const decoder = new StringDecoder('utf8')
   // Up to the size it had when it was opened: a file that grows as fast as it is read has no other end.
   const end = Math.min(size, MAX_SCANNED)

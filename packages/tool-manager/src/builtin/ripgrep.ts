@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { killGroup } from '../sandbox/running-program.ts'
+import { MAX_SHOWN } from './shown.ts'
 import { failed } from './workspace.ts'
 
 /** The ripgrep that comes with the package, or the system's. */
@@ -17,6 +18,8 @@ export type RipgrepOptions = {
   separator: '\n' | '\0'
   /** What is not counts towards no limit, as if it had not been found. */
   isWanted(result: string): boolean
+  /** How many results to pass over first. */
+  skip: number
   limit: number
   timeoutMs: number
   signal?: AbortSignal | undefined
@@ -24,7 +27,7 @@ export type RipgrepOptions = {
 
 export type RipgrepResult = { found: string[]; isCut: boolean; stopped: 'timeout' | 'cancelled' | undefined }
 
-const MAX_BYTES = 256 << 10
+const MAX_UNFINISHED = 256 << 10
 const NOTHING_FOUND = 1
 
 /** Its settings and the ignore files outside of the tree must not change what an agent finds. */
@@ -39,9 +42,10 @@ const always = [
 
 /** Runs ripgrep until it is done, has found enough, or has taken too long. Its expressions cannot be made slow. */
 export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
-  const { ripgrep, cwd, args, separator, isWanted, limit, timeoutMs, signal } = options
+  const { ripgrep, cwd, args, separator, isWanted, skip, limit, timeoutMs, signal } = options
   const child = spawn(ripgrep, [...always, ...args], { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const found: string[] = []
+  let passed = 0
   let size = 0
   let unfinished = ''
   let isSilent = true
@@ -65,12 +69,16 @@ export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
       const results = (unfinished + chunk).split(separator)
       unfinished = results.pop() ?? ''
       for (const result of results.filter((each) => each !== '' && isWanted(each))) {
+        passed += 1
+        if (passed <= skip) continue
+        size += result.length + 1
+        // One result is shown however long it is, or nothing would lead on from it.
+        isCut = found.length >= limit || (size > MAX_SHOWN && found.length > 0)
+        if (isCut) break
         found.push(result)
-        size += result.length
       }
-      if (found.length <= limit && size + unfinished.length <= MAX_BYTES) return
-      isCut = true
-      end()
+      isCut ||= unfinished.length > MAX_UNFINISHED
+      if (isCut) end()
     })
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       errors = (errors + chunk).slice(0, 4096)
@@ -80,7 +88,7 @@ export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
       clearTimeout(timer)
       signal?.removeEventListener('abort', cancel)
       if (code !== null && code > NOTHING_FOUND && isSilent) return fail(failed(explain(errors)))
-      done({ found: found.slice(0, limit), isCut, stopped })
+      done({ found, isCut, stopped })
     })
   })
 }

@@ -21,10 +21,12 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { programTransport } from '../program-transport.ts'
+import { EGRESS_PORT } from '../sandbox/egress-bridge.ts'
 import { giveTree, resolveIdentity } from '../sandbox/identity.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
 import { patience } from '../scripted-server.testing.ts'
 import { builtinLaunch } from './builtin-launch.ts'
+import { CALL_META, END_CALL } from './call-end.ts'
 import { builtinServerTools } from './serve-tools.ts'
 
 const identity = resolveIdentity()
@@ -107,14 +109,15 @@ describe.each(connections)('%s', (kind, connect) => {
     const nap = sleepFor(77)
     const result = await tools.call('bash', { command: `echo begun; ${nap} & ${nap}`, timeout_ms: 3000 })
 
-    expect(result).toEqual({ isError: true, text: 'begun\n[ended after 3000 ms, because it took too long]' })
+    expect(result.text).toMatch(/^begun\n\[ended after [3-9]\.\d s: its timeout_ms was 3000\]$/)
+    expect(result.isError).toBe(true)
     expect(await tools.text('bash', { command: `pgrep -fx "${nap}" | wc -l` })).toBe('0')
   })
 
   test('a command that ignores the request to end is ended anyway', async () => {
     const result = await tools.call('bash', { command: `trap '' TERM; while :; do sleep 0.1; done`, timeout_ms: 100 })
 
-    expect(result.text).toContain('because it took too long')
+    expect(result.text).toContain('its timeout_ms was 100')
   })
 
   test('a call that is cancelled ends its command', async () => {
@@ -126,6 +129,58 @@ describe.each(connections)('%s', (kind, connect) => {
 
     await expect(call).rejects.toThrow()
     await expect.poll(() => running(nap), patience).toBe(0)
+  })
+
+  test('a call that is asked to end answers with what was printed by then', async () => {
+    const nap = sleepFor(81)
+    const call = tools.client.callTool(
+      { name: 'bash', arguments: { command: `echo begun; ${nap}` }, _meta: { [CALL_META]: 'one' } },
+      { onprogress: () => void tools.client.notification({ method: END_CALL, params: { call: 'one' } }) },
+    )
+
+    expect(await call).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^begun\n\[ended after \d+\.\d s: the call was cancelled\]$/) }],
+    })
+    expect(running(nap)).toBe(0)
+  })
+
+  test('what is printed for a terminal comes as plain text', async () => {
+    const command = String.raw`printf '\033[32mok\033[0m\n10%%\r100%%\nw\000x\377\n'; test "$TERM" = dumb`
+
+    expect(await tools.text('bash', { command })).toBe('ok\n100%\nwx\uFFFD')
+    expect(await tools.text('bash', { command: 'head -c 50000 /dev/urandom' })).toBe(
+      '[50000 bytes of binary output, which is not shown]',
+    )
+  })
+
+  test('a progress bar is told while it is drawn', async () => {
+    const messages: (string | undefined)[] = []
+    const command = String.raw`printf '10%%\r50%%'; until [ -e heard ]; do sleep 0.05; done; echo`
+    await tools.client.callTool(
+      { name: 'bash', arguments: { command } },
+      {
+        onprogress({ message }) {
+          messages.push(message)
+          put('heard', '')
+        },
+      },
+    )
+
+    expect(messages[0]).toBe('50%\n')
+  })
+
+  test('search and list_files show so much at a time, and how to continue', async () => {
+    put('wide.txt', Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(400)}`).join('\n'))
+    const first = await tools.text('search', { pattern: 'x+', limit: 1000 })
+    const [, next = ''] = /continue with offset (\d+)\]$/.exec(first) ?? []
+    expect(first.length).toBeLessThan(30_200)
+    expect(await tools.text('search', { pattern: 'x+', limit: 1, offset: Number(next) })).toContain(
+      `wide.txt:${Number(next) + 1}:${next} xxx`,
+    )
+    expect(await tools.text('search', { pattern: 'x+', offset: 5000 })).toBe('Nothing from result 5001 on.')
+    for (let index = 0; index < 20; index += 1) put(`many/${index}.txt`, '')
+    expect(await tools.text('list_files', { path: 'many', limit: 1, offset: 19 })).toBe('many/9.txt')
   })
 
   test('what a command leaves running does not hold up the answer and does not outlive it', async () => {
@@ -164,9 +219,9 @@ describe.each(connections)('%s', (kind, connect) => {
   })
 
   test('a flood of output neither fills memory nor delays the end', async () => {
-    const result = await tools.call('bash', { command: 'yes | head -c 80000000', timeout_ms: 50_000 })
+    const result = await tools.call('bash', { command: 'yes | head -c 140000000', timeout_ms: 100_000 })
 
-    expect(result.text).toContain('the first 67108864 of 80000000 bytes')
+    expect(result.text).toContain('the first 134217728 of 140000000 bytes')
     expect(result.isError).toBe(false)
   })
 
@@ -366,7 +421,7 @@ describe.each(connections)('%s', (kind, connect) => {
       '.env\n.gitignore\nREADME.md\ndist/a.js\nsrc/a.test.ts\nsrc/a.ts\nsrc/deep/b.ts',
     )
     expect(await tools.text('list_files', { limit: 2 })).toBe(
-      'README.md\nsrc/a.test.ts\n[only the first 2 are shown; there are more]',
+      'README.md\nsrc/a.test.ts\n[results 1 to 2; there are more: narrow it, or continue with offset 2]',
     )
     expect(await tools.text('list_files', { pattern: '*.py' })).toBe('No files match.')
     expect(await tools.call('list_files', { pattern: '{a' })).toMatchObject({ isError: true })
@@ -486,7 +541,7 @@ boxedTest('boxed with a list of hosts, a command reaches them through the proxy 
   const tools = await connectBoxed(worktree, ['read', 'shell', 'network'], [`127.0.0.1:${port}`])
   const ask = (target: string) =>
     tools.text('bash', {
-      command: `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT ${target} HTTP/1.1\\r\\n\\r\\n' >&3; head -n1 <&3`,
+      command: `exec 3<>/dev/tcp/127.0.0.1/${EGRESS_PORT}; printf 'CONNECT ${target} HTTP/1.1\\r\\n\\r\\n' >&3; head -n1 <&3`,
     })
 
   expect(await ask(`127.0.0.1:${port}`)).toContain('200')

@@ -1,13 +1,13 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { realpathSync } from 'node:fs'
 import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { BOXED } from '../sandbox/bubblewrap.ts'
+import { BOXED } from '../sandbox/boxed.ts'
 import type { BuiltinTool, ToolCall, ToolHost } from './builtin-tool.ts'
+import { CALL_META, type CallEndings, END_CALL, EndCall, openCallEndings } from './call-end.ts'
 import { readDenied } from './denied-path.ts'
 import { editFileTool, listFilesTool, readFileTool, searchTool, writeFileTool } from './file-tools.ts'
+import { openKeptOutput } from './kept-output.ts'
 import { findRipgrep } from './ripgrep.ts'
 import { openShell } from './shell-session.ts'
 import { backgroundTool, bashTool } from './shell-tools.ts'
@@ -33,42 +33,48 @@ export type ServeToolsOptions = {
 
 /** Serves the built-in tools over this process's stdin and stdout until the input ends; then all they started is ended. */
 export async function serveTools({ root, version, ripgrep }: ServeToolsOptions): Promise<void> {
-  const spillFolder = realpathSync(mkdtempSync(join(tmpdir(), 'matrix-output-')))
-  const workspace = { root: realpathSync(root), spillFolder, isBoxed: process.env[BOXED] === '1' }
-  const host: ToolHost = { workspace, ripgrep: ripgrep ?? (await findRipgrep()), shell: openShell(workspace) }
+  const kept = openKeptOutput()
+  const workspace = { root: realpathSync(root), spillFolder: kept.folder, isBoxed: process.env[BOXED] === '1' }
+  const shell = openShell(workspace, kept)
+  const host: ToolHost = { workspace, ripgrep: ripgrep ?? (await findRipgrep()), shell }
 
   const handle = serveStdio(() => buildServer(host, version))
   await new Promise<void>((done) => {
     process.stdin.once('end', done).once('close', done)
     process.once('SIGTERM', done).once('SIGINT', done)
   })
-  host.shell.close()
+  shell.close()
   await handle.close()
-  rmSync(spillFolder, { recursive: true, force: true })
+  kept.close()
 }
 
 function buildServer(host: ToolHost, version: string): McpServer {
   const server = new McpServer({ name: BUILTIN_ALIAS, version }, { capabilities: { tools: {} } })
+  const endings = openCallEndings()
+  server.server.setNotificationHandler(END_CALL, { params: EndCall }, ({ call }) => endings.end(call))
   for (const tool of builtinServerTools)
     server.registerTool(
       tool.name,
       { description: tool.description, inputSchema: tool.input, annotations: annotate(tool) },
-      (input, context) => callTool(tool, host, input, context),
+      (input, { mcpReq }) => callTool(tool, { host, endings }, input, mcpReq),
     )
   return server
 }
 
 async function callTool(
   tool: BuiltinTool,
-  host: ToolHost,
+  { host, endings }: { host: ToolHost; endings: CallEndings },
   input: object,
-  { mcpReq }: ServerContext,
+  request: ServerContext['mcpReq'],
 ): Promise<CallToolResult> {
+  const { signal, close } = endings.open(request._meta?.[CALL_META], request.signal)
   try {
-    const call = { signal: mcpReq.signal, report: reporterOf(mcpReq), isDenied: await readDenied(mcpReq._meta) }
+    const call = { signal, report: reporterOf(request), isDenied: await readDenied(request._meta) }
     return await tool.run(host, { ...input }, call)
   } catch (error) {
     return { content: [{ type: 'text', text: explain(error) }], isError: true }
+  } finally {
+    close()
   }
 }
 

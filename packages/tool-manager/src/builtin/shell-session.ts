@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Command, type CommandEnd, startCommand } from './command.ts'
-import { captureOutput, type OutputCapture } from './output-capture.ts'
+import type { KeptOutput } from './kept-output.ts'
+import { countKernelKills, openMemoryWatch } from './memory-watch.ts'
+import { type CaptureOptions, captureOutput, type OutputCapture } from './output-capture.ts'
 import { failed, type Workspace } from './workspace.ts'
 
 /** A command that runs on after the call that started it. */
@@ -20,14 +20,17 @@ export type BackgroundProcess = {
 export type RunOptions = {
   timeoutMs: number
   signal?: AbortSignal | undefined
-  onOutput?: ((chunk: Buffer) => void) | undefined
+  onOutput?: CaptureOptions['onOutput']
 }
 
 export type RunResult = CommandEnd & {
   output: string
+  tookMs: number
   stopped: 'timeout' | 'cancelled' | undefined
   cwd: string
   hasMoved: boolean
+  /** Whether the machine had no memory left and the kernel ended something meanwhile. */
+  wasOutOfMemory: boolean
 }
 
 /** The shell of one agent: it remembers where it is between commands and what it left running. */
@@ -42,15 +45,12 @@ export type ShellSession = {
 
 const MAX_BACKGROUND = 32
 
-export function openShell(workspace: Workspace): ShellSession {
+export function openShell(workspace: Workspace, kept: KeptOutput): ShellSession {
   const background = new Map<string, BackgroundProcess>()
   const running = new Set<Command>()
+  const memory = openMemoryWatch()
   let cwd = workspace.root
   let count = 0
-
-  function capture(): OutputCapture {
-    return captureOutput({ spillFile: join(workspace.spillFolder, `output-${randomBytes(6).toString('hex')}.txt`) })
-  }
 
   /** The folder may have been removed since; the workspace is always there. */
   function currentFolder(): string {
@@ -60,9 +60,13 @@ export function openShell(workspace: Workspace): ShellSession {
 
   return {
     async run(command, { timeoutMs, signal, onOutput }) {
-      const output = capture()
+      const output = captureOutput({ spillFile: kept.nextFile, onOutput })
       const from = currentFolder()
-      const started = await startCommand(command, { cwd: from, capture: output, onOutput })
+      const start = performance.now()
+      const started = await startCommand(command, { cwd: from, capture: output })
+      const unwatch = memory.during((note) => output.write(Buffer.from(note)))
+      // Asked only now: bash takes its time to start.
+      const kernelKills = countKernelKills()
       running.add(started)
       let stopped: RunResult['stopped']
       const stop = (reason: 'timeout' | 'cancelled') => {
@@ -75,18 +79,23 @@ export function openShell(workspace: Workspace): ShellSession {
       if (signal?.aborted) cancel()
       const end = await started.ended
       clearTimeout(timer)
+      unwatch()
       signal?.removeEventListener('abort', cancel)
       running.delete(started)
       if (end.folder && existsSync(end.folder)) cwd = end.folder
-      return { ...end, output: output.text(), stopped, cwd, hasMoved: cwd !== from }
+      const tookMs = performance.now() - start
+      const wasKilled = end.code === 137 || end.signal === 'SIGKILL'
+      const wasOutOfMemory = wasKilled && countKernelKills() > kernelKills
+      return { ...end, output: output.text(), tookMs, stopped, cwd, hasMoved: cwd !== from, wasOutOfMemory }
     },
 
     async start(command) {
       const alive = [...background.values()].filter(({ end }) => !end)
       if (alive.length >= MAX_BACKGROUND)
         throw failed(`${MAX_BACKGROUND} processes run in the background already.`, { hint: 'Kill one of them first.' })
-      const output = capture()
+      const output = captureOutput({ spillFile: kept.nextFile })
       const started = await startCommand(command, { cwd: currentFolder(), capture: output })
+      const unwatch = memory.during((note) => output.write(Buffer.from(note)))
       running.add(started)
       count += 1
       const entry: BackgroundProcess = {
@@ -100,6 +109,7 @@ export function openShell(workspace: Workspace): ShellSession {
       }
       void started.ended.then((end) => {
         entry.end = end
+        unwatch()
         running.delete(started)
       })
       background.set(entry.id, entry)

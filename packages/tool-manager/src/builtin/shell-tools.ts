@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { answer, builtinTool } from './builtin-tool.ts'
+import { openLiveReport } from './live-report.ts'
 import type { BackgroundProcess, RunResult } from './shell-session.ts'
 import { showPath } from './workspace.ts'
 
 const TIMEOUT_MS = 120_000
-const MAX_TIMEOUT_MS = 600_000
+/** What a shell says of a command that SIGXFSZ has ended. */
+const FILE_TOO_LARGE = 128 + 25
+/** The longest limit that a command can have. */
+export const MAX_TIMEOUT_MS = 600_000
 
 export const bashTool = builtinTool({
   name: 'bash',
   description:
-    'Runs a command in bash, starting in the workspace. The working directory carries over to the next call; variables do not. There is no input and no terminal. stdout and stderr come back together; long output is shown in part and kept whole in a file that read_file can read. When the command ends, or takes longer than its timeout, every process it started is ended. With background set, the call returns at once and the process goes on; see the tool background.',
+    'Runs a command in bash, starting in the workspace. The working directory carries over to the next call; variables do not. There is no input and no terminal. stdout and stderr come back together; long output is shown in part and kept whole in a file that read_file can read. When the command ends, or takes longer than timeout_ms, every process it started is ended and the output so far comes back. With background set, the call returns at once and the process keeps running; see the tool background.',
   side_effect_class: 'shell',
   input: z.strictObject({
     command: z.string().min(1).max(100_000),
@@ -22,9 +26,9 @@ export const bashTool = builtinTool({
       const { id } = await shell.start(command)
       return { ...answer(`Started in the background as ${id}.`), structuredContent: { id } }
     }
-    const progress = report && throttle(report)
-    const result = await shell.run(command, { timeoutMs: timeout_ms, signal, onOutput: progress?.add })
-    progress?.close()
+    const live = report && openLiveReport(report)
+    const result = await shell.run(command, { timeoutMs: timeout_ms, signal, onOutput: live?.add })
+    live?.close()
     const text = [result.output.trimEnd(), ...notesOf(result, timeout_ms, showPath(workspace, result.cwd))]
     return { ...answer(text.filter((part) => part !== '').join('\n')), isError: result.stopped !== undefined }
   },
@@ -58,16 +62,17 @@ export const backgroundTool = builtinTool({
 })
 
 function notesOf(result: RunResult, timeoutMs: number, folder: string): string[] {
-  const { code, signal, stopped, hadLeftovers, hasMoved, output } = result
+  const { code, signal, stopped, tookMs, hadLeftovers, hasMoved, output } = result
+  const reason = stopped === 'timeout' ? `its timeout_ms was ${timeoutMs}` : 'the call was cancelled'
   const ending = stopped
-    ? stopped === 'timeout'
-      ? `[ended after ${timeoutMs} ms, because it took too long]`
-      : '[ended, because the call was cancelled]'
+    ? `[ended after ${(tookMs / 1000).toFixed(1)} s: ${reason}]`
     : code === 0
       ? ''
       : `[exit code ${code ?? signal}]`
   return [
     ending || (output === '' ? '[no output, exit code 0]' : ''),
+    result.wasOutOfMemory ? '[the machine ran out of memory, and the kernel ended a process]' : '',
+    code === FILE_TOO_LARGE || signal === 'SIGXFSZ' ? '[a file grew past the limit of the sandbox for one file]' : '',
     hadLeftovers && !stopped ? '[processes that it left running were ended]' : '',
     hasMoved ? `[working directory: ${folder}]` : '',
   ]
@@ -83,25 +88,4 @@ async function waitFor({ ended }: BackgroundProcess, timeoutMs: number, signal: 
   const patience = sleep(timeoutMs, undefined, { signal: AbortSignal.any([signal, clock.signal]) })
   await Promise.race([ended, patience.catch(() => undefined)])
   clock.abort()
-}
-
-const REPORT_EVERY_MS = 250
-const MAX_REPORT = 4096
-
-/** Output as it comes, in a few messages a second however much of it there is. */
-function throttle(report: (message: string) => void): { add(chunk: Buffer): void; close(): void } {
-  let waiting = ''
-  let timer: NodeJS.Timeout | undefined
-  const flush = () => {
-    timer = undefined
-    if (waiting !== '') report(waiting)
-    waiting = ''
-  }
-  return {
-    add(chunk) {
-      waiting = (waiting + chunk.toString('utf8')).slice(-MAX_REPORT)
-      timer ??= setTimeout(flush, REPORT_EVERY_MS)
-    },
-    close: () => clearTimeout(timer),
-  }
 }

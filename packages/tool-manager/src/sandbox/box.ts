@@ -1,19 +1,21 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
 import { MatrixError } from '@matrix/protocol'
 import type { BoxPolicy } from './box-policy.ts'
-import { type BoxPlan, EGRESS_BRIDGE, formatArguments, formatLimits, planBox } from './bubblewrap.ts'
+import { type BoxPlan, EGRESS_BRIDGE, formatArguments, formatLimits, isNode, planBox } from './bubblewrap.ts'
 import { egressBridge, egressEnvironment } from './egress-bridge.ts'
+import type { EgressDecision } from './egress-proxy.ts'
 import { checkAccess, checkReadable, type Identity } from './identity.ts'
 import { isWithin } from './mount.ts'
 import { leaseProtection } from './protected-path.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
+import { openScratch } from './scratch.ts'
 import { formatFilter } from './seccomp-filter.ts'
 import { planStage } from './stage.ts'
 import { getMachine } from './system-call.ts'
+import { systemFiles } from './system-files.ts'
 
 /** A program to run, and what it may do. */
 export type BoxLaunch = {
@@ -24,34 +26,44 @@ export type BoxLaunch = {
   env?: Record<string, string> | undefined
   cwd?: string | undefined
   policy: BoxPolicy
+  /** Told of everything that the program asks of the network. */
+  onEgress?: ((decision: EgressDecision) => void) | undefined
 }
 
 export type BoxContext = {
   bubblewrap: string
   identity?: Identity | undefined
-  /** The socket of the agent's proxy, where the policy names hosts. */
+  /** The socket of the agent's proxy, where the policy has one. */
   egressSocket?: string | undefined
 }
 
 const ARGUMENTS_FD = 3
 const FILTER_FD = 4
-const BRIDGE_FD = 5
+const FIRST_FILE_FD = 5
 
 /** Starts a program in the box that its policy describes. */
 export async function spawnBoxed(launch: BoxLaunch, context: BoxContext): Promise<RunningProgram> {
   // The kernel ends a box when the thread that started it ends, and only the main one lives as long as the daemon.
   if (!isMainThread) throw new MatrixError('SANDBOX_REFUSED', 'A box is started from the main thread only.')
 
-  const plan = planBox(launch.policy, launch)
-  const { worktree } = plan
-  if (context.identity) checkFiles(launch, plan, context.identity)
-  const protection = worktree?.isWritable ? leaseProtection(worktree.path) : undefined
+  const { identity } = context
+  const scratch = launch.policy.scratch ? openScratch(launch.policy.scratch, identity) : undefined
+  const held: { release(): void }[] = [{ release: () => void scratch?.remove() }]
+  const release = () => {
+    for (const each of held) each.release()
+  }
   try {
+    const plan = planBox({ ...launch.policy, scratch: scratch?.folder }, launch)
+    const { worktree } = plan
+    if (identity) checkFiles(launch, plan, identity)
+    const isProtected = worktree?.isWritable || plan.overlays.length > 0
+    const protection = worktree && isProtected ? leaseProtection(worktree.path) : undefined
+    if (protection) held.push(protection)
     const running = await followChild(startBubblewrap(launch, plan, protection?.paths ?? [], context), true)
-    if (protection) void running.exited.then(protection.release)
+    void running.exited.then(release)
     return running
   } catch (error) {
-    protection?.release()
+    release()
     throw error
   }
 }
@@ -65,13 +77,19 @@ function checkFiles({ args = [], policy }: BoxLaunch, { worktree }: BoxPlan, ide
 }
 
 function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: readonly string[], context: BoxContext) {
-  const egress = context.egressSocket ? { socket: context.egressSocket, bridgeFd: BRIDGE_FD } : undefined
-  const stage = planStage(plan.mounts, egress?.socket, context.identity)
+  const { egressSocket: socket, identity } = context
+  const files = [
+    ...systemFiles(identity ?? ownIdentity()),
+    ...plan.files,
+    ...(socket ? [{ target: EGRESS_BRIDGE, text: egressBridge }] : []),
+  ]
+  const stage = planStage([...plan.mounts, ...plan.overlays], socket, identity)
   const args = formatArguments(plan, {
-    env: { ...(egress && plan.filter.spawn ? egressEnvironment : {}), ...launch.env },
+    env: { ...(socket && plan.filter.spawn ? egressEnvironment : {}), ...launch.env },
     protectedPaths,
     filterFd: FILTER_FD,
-    egress,
+    egressSocket: socket,
+    files: files.map(({ target }, index) => ({ target, fd: FIRST_FILE_FD + index })),
     locate: stage.locate,
   })
   const [command = '', ...rest] = [
@@ -85,7 +103,7 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
     env: {},
     cwd: '/',
     detached: true,
-    stdio: Array.from({ length: egress ? 6 : 5 }, () => 'pipe' as const),
+    stdio: Array.from({ length: FIRST_FILE_FD + files.length }, () => 'pipe' as const),
     ...stage.spawnAs,
   })
   const pipes = child.stdio as (Writable | null)[]
@@ -93,16 +111,16 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
   for (const pipe of pipes) pipe?.on('error', () => {})
   pipes[ARGUMENTS_FD]?.end(args)
   pipes[FILTER_FD]?.end(formatFilter(plan.filter, getMachine()))
-  pipes[BRIDGE_FD]?.end(egressBridge)
+  for (const [index, { text }] of files.entries()) pipes[FIRST_FILE_FD + index]?.end(text)
   return child
 }
 
-function commandOf({ program, args = [] }: BoxLaunch, { network, filter }: BoxPlan): string[] {
+function ownIdentity(): Identity {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+}
+
+function commandOf({ program, args = [] }: BoxLaunch, { network }: BoxPlan): string[] {
   if (network !== 'proxied') return [program, ...args]
-  if (basename(program) === 'node') return [program, '--require', EGRESS_BRIDGE, ...args]
-  if (!filter.spawn)
-    throw new MatrixError('SANDBOX_REFUSED', `${program} cannot be given a list of hosts without "shell".`, {
-      hint: 'Run the server with node, or let it use the network without a list of hosts.',
-    })
+  if (isNode(program)) return [program, '--require', EGRESS_BRIDGE, ...args]
   return [process.execPath, EGRESS_BRIDGE, program, ...args]
 }

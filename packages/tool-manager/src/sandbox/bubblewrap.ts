@@ -1,21 +1,28 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
-import { type BoxLimits, type BoxNetwork, type BoxPolicy, networkOf, resolveLimits } from './box-policy.ts'
-import { isWithin, type Mount, programMount, readable, systemMounts } from './mount.ts'
+import { type BoxLimits, type BoxNetwork, type BoxPolicy, networkOf } from './box-policy.ts'
+import { BOXED } from './boxed.ts'
+import { readLimits } from './machine-limits.ts'
+import { dropNested, isWithin, type Mount, programMount, reachable, readable, systemMounts, writable } from './mount.ts'
 import type { FilterRules } from './seccomp-filter.ts'
+import { HOME, HOSTNAME, type SystemFile, USER } from './system-files.ts'
 
 /** Where a box finds what Matrix puts there for it. */
 export const EGRESS_SOCKET = '/run/matrix/egress.sock'
 export const EGRESS_BRIDGE = '/run/matrix/egress-bridge.cjs'
-/** Set inside every box, and nowhere else. */
-export const BOXED = 'MATRIX_BOXED'
-const HOME = '/home/agent'
+
+/** Node loads the bridge into itself; any other program is started by it, which therefore has to be there. */
+export function isNode(program: string): boolean {
+  return basename(program) === 'node'
+}
 
 /** A policy turned into what the kernel will be asked for. Nothing in it has been started. */
 export type BoxPlan = {
   mounts: Mount[]
+  overlays: Mount[]
+  files: readonly SystemFile[]
   network: BoxNetwork
   filter: FilterRules
   limits: BoxLimits
@@ -31,29 +38,42 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
   const network = networkOf(policy)
   const shell = has('shell')
   const worktree = planWorktree(policy)
-  const programs = [program, '/usr/bin/prlimit', ...(policy.programs ?? [])].map((path) => resolvePath(path, 'program'))
+  const isBridged = network === 'proxied' && !isNode(program)
+  const startable = [...(policy.programs ?? []), ...(isBridged ? [process.execPath] : [])]
+  const programs = [program, '/usr/bin/prlimit', ...startable].map((path) => resolvePath(path, 'program'))
   const own = (policy.readable ?? []).map((path) => resolvePath(path, 'readable path'))
   // What lies in the worktree is there already. A second mount would have to be placed where the agent can write.
   const isApart = ({ target }: Mount) => !worktree || !isWithin(target, worktree.path)
+  const within = [worktree?.path, ...(policy.writable ?? [])].find((path) => path !== undefined && isWithin(path, HOME))
+  if (within) throw refused(`${within} lies where a sandbox has its home.`, `Keep nothing of Matrix in ${HOME}.`)
 
   return {
     mounts: byDepth(
-      systemMounts({ shell, network: network === 'shared' }),
+      systemMounts({ shell }),
       [
         ...programs.flatMap((path) => programMount(path, { shell, home: homedir() })),
         ...own.map(checkOwn).map(readable),
+        ...(policy.toolchains ?? []).flatMap(toolchain),
       ].filter(isApart),
       worktree ? [{ kind: worktree.isWritable ? 'write' : 'read', source: worktree.path, target: worktree.path }] : [],
+      (policy.writable ?? [])
+        .map((path) => resolvePath(path, 'writable folder'))
+        .map(checkOwn)
+        .map(writable),
+      policy.home ? [{ kind: 'write', source: checkOwn(resolvePath(policy.home, 'home')), target: HOME }] : [],
+      policy.scratch ? [{ kind: 'write', source: checkOwn(policy.scratch), target: '/tmp' }] : [],
     ),
+    overlays: (policy.overlays ?? []).map(({ source, target }) => ({ ...readable(source), target })),
+    files: (policy.files ?? []).map(checkFile),
     network,
-    // Where the network is the box's own, unix sockets and lists of interfaces reach no further than the box: abstract
-    // sockets and interfaces belong to the network. A server that neither reaches out nor starts anything needs neither.
+    // Unix sockets and lists of interfaces reach no further than the box, whose network is its own: abstract sockets and
+    // interfaces belong to the network. A server that neither reaches out nor starts anything needs neither.
     filter: {
-      spawn: shell || (policy.programs ?? []).length > 0,
-      unixSockets: network === 'proxied' || (shell && network === 'none'),
-      interfaces: network === 'proxied' || (shell && network === 'none'),
+      spawn: shell || startable.length > 0,
+      unixSockets: network === 'proxied',
+      interfaces: network === 'proxied',
     },
-    limits: resolveLimits(policy),
+    limits: readLimits(policy),
     worktree,
     cwd: cwd ?? worktree?.path ?? HOME,
     searchPath: [...new Set([...programs.map((path) => dirname(path)), '/usr/local/bin', '/usr/bin', '/bin'])].join(
@@ -66,7 +86,10 @@ export type BoxArguments = {
   env: Record<string, string>
   protectedPaths: readonly string[]
   filterFd: number
-  egress: { socket: string; bridgeFd: number } | undefined
+  /** The socket of the agent's proxy. */
+  egressSocket: string | undefined
+  /** What is written into the box, each from the descriptor it is read from. */
+  files: readonly { target: string; fd: number }[]
   /** Where a source is found by the one who starts the box. */
   locate(source: string): string
 }
@@ -80,21 +103,33 @@ export function formatArguments(plan: BoxPlan, given: BoxArguments): string {
   return all.map((argument) => `${argument}\0`).join('')
 }
 
-function listArguments(plan: BoxPlan, { env, protectedPaths, filterFd, egress, locate }: BoxArguments): string[] {
+function listArguments(
+  plan: BoxPlan,
+  { env, protectedPaths, filterFd, egressSocket, files, locate }: BoxArguments,
+): string[] {
   const { limits } = plan
+  const has = (folder: string) => plan.mounts.some(({ target }) => target === folder)
   const scratch = (target: string, size: number) => ['--size', String(size), '--tmpfs', target]
   return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(plan.network === 'shared' ? [] : ['--unshare-net']),
-    ...['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'matrix'],
-    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev', ...scratch('/dev/shm', 64 << 20)],
-    ...['--perms', '1777', ...scratch('/tmp', limits.scratchBytes)],
-    ...['--perms', '0700', ...scratch(HOME, limits.scratchBytes)],
+    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', HOSTNAME],
+    ...[
+      '--proc',
+      '/proc',
+      '--ro-bind',
+      '/proc/sys',
+      '/proc/sys',
+      '--dev',
+      '/dev',
+      ...scratch('/dev/shm', limits.sharedBytes),
+    ],
+    ...(has('/tmp') ? [] : ['--perms', '1777', ...scratch('/tmp', limits.scratchBytes)]),
+    ...(has(HOME) ? [] : ['--perms', '0700', ...scratch(HOME, limits.scratchBytes)]),
     ...['--dir', '/run', '--dir', '/var', '--symlink', '/tmp', '/var/tmp'],
     ...plan.mounts.flatMap((mount) => formatMount(mount, locate)),
-    ...protectedPaths.flatMap((path) => ['--ro-bind', locate(path), path]),
-    ...(egress ? ['--ro-bind', locate(egress.socket), EGRESS_SOCKET] : []),
-    ...(egress ? ['--ro-bind-data', String(egress.bridgeFd), EGRESS_BRIDGE] : []),
+    ...coverProtected(plan.overlays, protectedPaths).flatMap((mount) => formatMount(mount, locate)),
+    ...files.flatMap(({ target, fd }) => ['--perms', '0444', '--file', String(fd), target]),
+    ...(egressSocket ? ['--ro-bind', locate(egressSocket), EGRESS_SOCKET] : []),
     // Only after the last mount point is there: they are folders of these two.
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', plan.cwd, '--clearenv'],
@@ -112,11 +147,22 @@ export function formatLimits(limits: BoxLimits): string[] {
     '/usr/bin/prlimit',
     `--nproc=${limits.processes}`,
     `--nofile=${limits.openFiles}`,
-    `--data=${limits.memoryBytes}`,
+    ...(Number.isFinite(limits.memoryBytes) ? [`--data=${limits.memoryBytes}`] : []),
     `--fsize=${limits.fileBytes}`,
     '--core=0',
     '--',
   ]
+}
+
+/**
+ * The protected paths, each under itself or under what is put over it. Nothing else may be covered: where the agent can write, the
+ * target could be swapped for a link while the box is built.
+ */
+function coverProtected(overlays: readonly Mount[], protectedPaths: readonly string[]): Mount[] {
+  const covers = new Map(overlays.map((mount) => [mount.target, mount]))
+  const open = overlays.find(({ target }) => !protectedPaths.includes(target))
+  if (open) throw refused(`${open.target} cannot be covered: it is not a protected path of the worktree.`)
+  return protectedPaths.map((path) => covers.get(path) ?? readable(path))
 }
 
 function planWorktree({ worktree, sideEffects }: BoxPolicy): BoxPlan['worktree'] {
@@ -140,6 +186,23 @@ function checkOwn(path: string): string {
   return path
 }
 
+/** Only where nothing else is: below a folder that the agent can write, a link could stand in its place. */
+function checkFile(file: SystemFile): SystemFile {
+  if (['/run/matrix', '/.cargo'].some((folder) => isWithin(file.target, folder))) return file
+  throw refused(`${file.target} is not a place for files of Matrix.`)
+}
+
+/** A toolchain may be moved or removed at any time, which is no reason to start nothing. */
+function toolchain(path: string): Mount[] {
+  try {
+    const mounts = reachable(path)
+    for (const { target } of mounts) checkOwn(target)
+    return mounts.some(({ target }) => isWithin(target, HOME)) ? [] : mounts
+  } catch {
+    return []
+  }
+}
+
 function resolvePath(path: string, what: string): string {
   if (!path.startsWith('/')) throw refused(`The ${what} "${path}" is not absolute.`, 'Give the whole path.')
   try {
@@ -151,13 +214,14 @@ function resolvePath(path: string, what: string): string {
 
 function formatMount(mount: Mount, locate: (source: string) => string): string[] {
   if (mount.kind === 'link') return ['--symlink', mount.to, mount.target]
-  return [mount.kind === 'write' ? '--bind' : '--ro-bind', locate(mount.source), mount.target]
+  const bind = mount.kind === 'write' ? '--bind' : '--ro-bind'
+  return [mount.isOptional ? `${bind}-try` : bind, locate(mount.source), mount.target]
 }
 
 /** Outer folders first, or they would cover the inner ones; each target once, the later kind winning. */
 function byDepth(...groups: Mount[][]): Mount[] {
   const targets = new Map(groups.flat().map((mount) => [mount.target, mount]))
-  return [...targets.values()].sort((a, b) => depth(a.target) - depth(b.target))
+  return dropNested([...targets.values()]).sort((a, b) => depth(a.target) - depth(b.target))
 }
 
 function depth(path: string): number {
@@ -165,7 +229,8 @@ function depth(path: string): number {
 }
 
 function defaultEnvironment({ searchPath }: BoxPlan): Record<string, string> {
-  return { PATH: searchPath, HOME, USER: 'agent', LANG: 'C.UTF-8', TMPDIR: '/tmp', [BOXED]: '1' }
+  const who = { USER, LOGNAME: USER, SHELL: '/bin/bash' }
+  return { PATH: searchPath, HOME, ...who, LANG: 'C.UTF-8', TMPDIR: '/tmp', [BOXED]: '1' }
 }
 
 function refused(message: string, hint?: string): MatrixError {

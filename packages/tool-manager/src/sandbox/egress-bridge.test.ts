@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
@@ -7,8 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { spawnBoxed } from './box.ts'
+import { EGRESS_PORT } from './egress-bridge.ts'
 import { type EgressProxy, openEgress } from './egress-proxy.ts'
 import { giveTree, resolveIdentity } from './identity.ts'
+import { openSandbox } from './sandbox.ts'
 import { BUBBLEWRAP, checkSandbox } from './self-test.ts'
 
 const identity = resolveIdentity()
@@ -68,7 +71,7 @@ boxedTest.each([
   expect(output.split('\n')).toEqual([
     `plain api.example.com:${ports.plain}`,
     `secure api.example.com:${ports.secure}`,
-    'evil.example.com:443 cannot be reached from this sandbox. The destination is not in the list.',
+    'Refused by the sandbox: evil.example.com:443 is not in the list of hosts.',
     `connect ECONNREFUSED 127.0.0.1:${ports.plain}`,
     '',
   ])
@@ -79,12 +82,41 @@ boxedTest.each([300_000, 3_000_000, 6_000_000])(
   async (size) => {
     payload = size
     const output = await runInBox(`
-    const socket = require('node:net').connect({ port: 3128, host: '127.0.0.1', allowHalfOpen: true }).pause()
+    const socket = require('node:net').connect({ port: ${EGRESS_PORT}, host: '127.0.0.1', allowHalfOpen: true }).pause()
     socket.end('CONNECT 127.0.0.1:${ports.bulk} HTTP/1.1\\r\\n\\r\\n')
     setTimeout(async () => console.log(Buffer.concat(await socket.toArray()).length), 300)
   `)
 
     expect(Number(output)).toBe(size + 'HTTP/1.1 200 Connection Established\r\n\r\n'.length)
+  },
+)
+
+boxedTest(
+  'what listens in a box can be reached from outside through its proxy, by IPv4 or IPv6, and nothing else',
+  async () => {
+    const sandbox = await openSandbox({ mode: 'required' })
+    const serve = `
+    const serve = (address, port) => require('node:net').createServer((socket) =>
+      socket.on('data', (chunk) => socket.end(address + ' heard ' + chunk))).listen(port, address)
+    serve('127.0.0.1', 4001)
+    serve('::1', 4002).on('listening', () => console.log('ready'))
+    process.stdin.resume().on('end', () => process.exit())`
+    const policy = { sideEffects: ['shell'] as const }
+    const running = await sandbox.spawn({ program: process.execPath, args: ['-e', serve], policy })
+    await once(running.stdout, 'data')
+    const say = async (port: number) => {
+      const socket = await running.connectInside?.(port)
+      socket?.end('hello')
+      return String(Buffer.concat((await socket?.toArray()) ?? []))
+    }
+
+    expect(await Promise.all([say(4001), say(4001), say(4002)])).toEqual([
+      '127.0.0.1 heard hello',
+      '127.0.0.1 heard hello',
+      '::1 heard hello',
+    ])
+    await expect(say(4003)).rejects.toMatchObject({ code: 'PORT_UNUSED' })
+    await running.stop()
   },
 )
 

@@ -1,19 +1,34 @@
-import { EGRESS_BRIDGE, EGRESS_SOCKET } from './bubblewrap.ts'
+import { EGRESS_SOCKET } from './bubblewrap.ts'
+import { INSIDE_REQUEST } from './inside-line.ts'
 
-const PORT = 3128
-const proxy = `http://127.0.0.1:${PORT}`
-const local = 'localhost,127.0.0.1,::1'
+/** Outside of the range that the kernel gives away, and of what projects are known to use. */
+export const EGRESS_PORT = 24_731
+const proxy = `http://127.0.0.1:${EGRESS_PORT}`
+const local = 'localhost,.localhost,127.0.0.1,127.0.0.0/8,0.0.0.0,::1'
+const javaProxy = ['http', 'https']
+  .map((scheme) => `-D${scheme}.proxyHost=127.0.0.1 -D${scheme}.proxyPort=${EGRESS_PORT}`)
+  .concat('-Dhttp.nonProxyHosts=localhost|127.*|0.0.0.0|[::1]')
+  .join(' ')
 
-/** Programs that a shell starts look for a proxy in these, each in its own spelling. */
+/**
+ * Programs that a shell starts look for a proxy in these, each in its own spelling. None of them makes a program print
+ * anything, or loads code into it: a test has to end as it does outside.
+ */
 export const egressEnvironment: Record<string, string> = {
   HTTP_PROXY: proxy,
   HTTPS_PROXY: proxy,
+  ALL_PROXY: proxy,
   http_proxy: proxy,
   https_proxy: proxy,
-  ALL_PROXY: proxy,
+  all_proxy: proxy,
   NO_PROXY: local,
   no_proxy: local,
-  NODE_OPTIONS: `--require ${EGRESS_BRIDGE}`,
+  // Node 22.21 and 24.5 on; older ones have no proxies for fetch.
+  NODE_USE_ENV_PROXY: '1',
+  YARN_HTTP_PROXY: proxy,
+  YARN_HTTPS_PROXY: proxy,
+  MAVEN_OPTS: javaProxy,
+  GRADLE_OPTS: javaProxy,
 }
 
 /**
@@ -41,11 +56,7 @@ if (isMainThread) {
     client.pipe(way)
     way.pipe(client)
   })
-  // Another program of the same box may have opened it already.
-  bridge.on('error', () => {})
-  bridge.listen(${PORT}, '127.0.0.1')
-
-  if (require.main === module) {
+  const begin = () => {
     const [command, ...args] = process.argv.slice(2)
     const child = require('node:child_process').spawn(command, args, { stdio: 'inherit' })
     child.on('error', (error) => {
@@ -53,7 +64,44 @@ if (isMainThread) {
       process.exit(127)
     })
     child.on('exit', (code, signal) => process.exit(signal ? 137 : code))
-  } else bridge.unref()
+  }
+  const isWrapper = require.main === module
+  // The program finds the proxy from its first moment. Another one of the same box may have opened it already.
+  bridge.on('error', () => isWrapper && begin())
+  bridge.on('listening', () => isWrapper && begin())
+  bridge.listen(${EGRESS_PORT}, '127.0.0.1')
+  offer(0)
+  if (!isWrapper) bridge.unref()
+}
+
+// Holds one connection ready, on which it is told a port; then the next one.
+function offer(failures) {
+  const line = net.connect({ path: door, allowHalfOpen: true })
+  line.unref()
+  line.on('error', () => line.destroy())
+  line.on('close', () => {
+    if (!line.used && failures < 5) setTimeout(offer, 200, failures + 1).unref()
+  })
+  line.write('${INSIDE_REQUEST}\\r\\n\\r\\n')
+  line.once('data', (chunk) => {
+    line.used = true
+    offer(0)
+    const port = Number(chunk)
+    const enter = (hosts) => {
+      const target = net.connect({ port, host: hosts[0], allowHalfOpen: true })
+      target.once('error', () => (hosts.length > 1 ? enter(hosts.slice(1)) : line.end('-')))
+      target.once('connect', () => {
+        target.removeAllListeners('error')
+        target.on('error', () => line.destroy())
+        line.on('close', () => target.destroy())
+        line.write('+')
+        line.pipe(target)
+        target.pipe(line)
+      })
+    }
+    line.pause()
+    enter(['127.0.0.1', '::1'])
+  })
 }
 
 const isInner = (host) => !host || host === 'localhost' || host === '::1' || /^127\\./.test(host)
@@ -76,7 +124,7 @@ function tunnel(host, port, done) {
     const text = head.toString('latin1', 0, end)
     if (!text.startsWith('HTTP/1.1 200 ')) {
       const reason = head.toString('latin1', end + 4).trim()
-      return fail(Object.assign(new Error(target + ' cannot be reached from this sandbox. ' + reason), { code: 'ECONNREFUSED' }))
+      return fail(Object.assign(new Error('Refused by the sandbox: ' + reason), { code: 'ECONNREFUSED' }))
     }
     if (head.length > end + 4) socket.unshift(head.subarray(end + 4))
     done(null, socket)

@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EgressDecision, type EgressProxy, openEgress } from './egress-proxy.ts'
-import { isPublic, parseHost } from './egress-rule.ts'
+import { findHostRule, isListed, isPublic, parseHostRule } from './egress-rule.ts'
 
 let upstream: Server
 let port: number
@@ -111,10 +112,81 @@ test.each([
   expect(decisions[0]).toMatchObject({ allowed: false })
 })
 
-test('case 17: only CONNECT is served, and only in the form of HTTP/1', async () => {
-  expect(await ask(`GET http://127.0.0.1:${port}/ HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /)
+test('case 17: only a tunnel or an http address is served, and only in the form of HTTP/1', async () => {
+  expect(await ask(`GET / HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /)
+  expect(await ask(`GET ftp://127.0.0.1:${port}/ HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1.1 405 /)
   expect(await ask(`CONNECT 127.0.0.1:${port} HTTP/2\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /)
   expect(await ask(`CONNECT 127.0.0.1:${port}\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test('a plain request reaches a listed host as one request of its own, without what was meant for the proxy', async () => {
+  let heard = ''
+  upstream.removeAllListeners('connection').on('connection', (socket) => {
+    socket
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        heard += chunk
+        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+  })
+  const head = ['Host: evil.example', 'Proxy-Authorization: Basic eDp5', 'Accept: */*', 'Connection: keep-alive']
+  const answer = await ask(`GET http://127.0.0.1:${port}/a?b=c HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+
+  expect(answer).toMatch(/ok$/)
+  expect(heard).toBe(`GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: */*\r\nConnection: close\r\n\r\n`)
+})
+
+test.each([
+  ['another host', () => 'http://other.example.com/', 403],
+  ['a name that leads to the loopback', () => 'http://api.example.com/', 403],
+  ['a user before the host', () => `http://user@127.0.0.1:${port}/`, 400],
+  ['an address in decimal', () => `http://2130706433:${port}/`, 400],
+  ['a backslash before another host', () => `http://127.0.0.1:${port}\\@evil.example/`, 400],
+  ['an IPv4 address dressed as IPv6', () => `http://[::ffff:127.0.0.1]:${port}/`, 403],
+])('case 17: a plain request for %s is refused', async (_, url, status) => {
+  expect(await ask(`GET ${url()} HTTP/1.1\r\n\r\n`)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(decisions).toMatchObject([{ allowed: false }])
+})
+
+test('a header over several lines is refused', async () => {
+  const head = `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nX: a\r\n Host: evil.example\r\n\r\n`
+  expect(await ask(head)).toMatch(/^HTTP\/1.1 400 /)
+})
+
+test('a list that changes counts for the next connection, and one that cannot be read allows nothing', async () => {
+  await proxy.close()
+  let hosts: string[] | undefined = []
+  const current = async () => {
+    if (!hosts) throw new Error('unreadable')
+    return hosts
+  }
+  proxy = await openEgress({ hosts: current, onDecision: (decision) => decisions.push(decision) })
+  const line = `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`
+
+  expect(await ask(line)).toMatch(/^HTTP\/1.1 403 /)
+  expect(decisions).toMatchObject([{ missing: `127.0.0.1:${port}` }])
+  hosts = [`127.0.0.1:${port}`]
+  expect(await ask(line)).toMatch(/^HTTP\/1.1 200 /)
+  hosts = undefined
+  expect(await ask(line)).toMatch(/^HTTP\/1.1 403 /)
+})
+
+test('every public host on 80 and 443 is listed by *, and no inner one', async () => {
+  await proxy.close()
+  proxy = await openEgress({ hosts: ['*'], resolve: async (host) => names[host] ?? [] })
+  const status = async (target: string) => (await ask(`CONNECT ${target} HTTP/1.1\r\n\r\n`)).slice(9, 12)
+
+  // It is listed, and has no address here.
+  expect(await status('public.example.com:443')).toBe('502')
+  const inner = [
+    'api.example.com:443',
+    'inner.example.com:80',
+    '127.0.0.1:80',
+    '[::ffff:127.0.0.1]:443',
+    '10.0.0.1:443',
+  ]
+  for (const target of [...inner, 'localhost:80', 'router.lan:80', 'public.example.com:22'])
+    expect([target, await status(target)]).toEqual([target, '403'])
 })
 
 test('case 28: a request without end, with ten thousand headers or of a gigabyte is cut off', async () => {
@@ -152,11 +224,32 @@ test('the socket is open to its owner alone and goes with the proxy', async () =
   proxy = await openEgress({ hosts: [] })
 })
 
-test('a host is written plainly, with 443 where no port is given', () => {
-  expect(parseHost('api.example.com')).toEqual({ host: 'api.example.com', port: 443 })
-  expect(parseHost('[2001:db8::1]:8443')).toEqual({ host: '2001:db8::1', port: 8443 })
-  for (const text of ['*.example.com', 'https://example.com', 'Example.com', '', 'a b', '127.1', 'example.com:99999'])
-    expect(() => parseHost(text)).toThrow(expect.objectContaining({ code: 'SANDBOX_REFUSED' }))
+test('a host is written plainly, with 80 and 443 where no port is given', () => {
+  expect(parseHostRule('api.example.com')).toEqual({ kind: 'name', host: 'api.example.com', ports: [80, 443] })
+  expect(parseHostRule('*.example.com:8443')).toEqual({ kind: 'below', host: 'example.com', ports: [8443] })
+  expect(parseHostRule('[2001:db8::1]:8443')).toEqual({ kind: 'name', host: '2001:db8::1', ports: [8443] })
+  const wrong = ['https://example.com', 'Example.com', '', 'a b', '127.1', 'example.com:99999', '*.com', '*.10.0.0.1']
+  for (const text of [...wrong, 'a.*.com', '*example.com', '**', '*:443', 'example.com:', '*.'])
+    expect(() => parseHostRule(text)).toThrow(expect.objectContaining({ code: 'SANDBOX_REFUSED' }))
+})
+
+test('a wildcard means what lies below a name, never the name itself or one that ends like it', () => {
+  const rules = [parseHostRule('*.example.com')]
+  const asked = (host: string, port = 443) => isListed(rules, { host, port })
+
+  expect([asked('a.example.com'), asked('a.b.example.com'), asked('a.example.com', 80)]).toEqual([true, true, true])
+  expect([asked('example.com'), asked('evilexample.com'), asked('a.example.com', 22)]).toEqual([false, false, false])
+})
+
+test('any text is a rule or none, and never one that lists more than it says', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 40 }), fc.webUrl(), (text, url) => {
+      const rule = findHostRule(text) ?? findHostRule(new URL(url).hostname)
+      if (!rule || rule.kind === 'any') return
+      expect(isListed([rule], { host: 'never.listed.example', port: 443 })).toBe(false)
+      expect(isListed([rule], { host: rule.host, port: 22 })).toBe(rule.kind === 'name' && rule.ports.includes(22))
+    }),
+  )
 })
 
 test('an address of this machine, of the network around it or of a cloud’s metadata is not public', () => {

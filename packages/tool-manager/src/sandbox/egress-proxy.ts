@@ -1,43 +1,71 @@
 import { lookup } from 'node:dns/promises'
 import { chmodSync, lchownSync, mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer, isIP, type Server, type Socket } from 'node:net'
+import { createServer, isIP, type Server, type Socket } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Destination, findDestination, isPublic, isSame, parseHost } from './egress-rule.ts'
+import { dial, type Route } from './egress-dial.ts'
+import { type EgressRequest, parseRequest, readHead } from './egress-request.ts'
+import {
+  type Destination,
+  formatDestination,
+  type HostRule,
+  isListed,
+  isPublic,
+  names,
+  parseHostRule,
+} from './egress-rule.ts'
 import type { Identity } from './identity.ts'
+import { INSIDE_REQUEST, type InsideLines, openInsideLines } from './inside-line.ts'
+import { findUpstream, type UpstreamProxy } from './upstream-proxy.ts'
 
 /** What the proxy decided about one request; `asked` is from the box and may hold anything printable. */
-export type EgressDecision = { asked: string; allowed: boolean; reason: string }
+export type EgressDecision = {
+  asked: string
+  allowed: boolean
+  reason: string
+  /** What would have to be listed, if that is all that was missing. */
+  missing?: string
+}
 
-export type EgressProxy = { socket: string; close(): Promise<void> }
+export type EgressProxy = {
+  socket: string
+  /** Connects to a port of the box. */
+  connectInside: InsideLines['connect']
+  close(): Promise<void>
+}
+
+/** What can be reached; a function is asked anew for every connection. */
+export type HostList = readonly string[] | (() => Promise<readonly string[]>)
 
 export type EgressOptions = {
-  hosts: readonly string[]
-  /** Whom the box runs as, if that is somebody else. */
+  hosts: HostList
+  /** Whom the box runs as, if that is another user. */
   identity?: Identity | undefined
   onDecision?: ((decision: EgressDecision) => void) | undefined
   /** The addresses of a name. */
   resolve?: ((host: string) => Promise<string[]>) | undefined
+  /** The user's own proxy for a destination; by default that of the environment. */
+  upstream?: ((destination: Destination, isSecure: boolean) => UpstreamProxy | undefined) | undefined
   /** How long the first lines of a request may take. */
   headTimeoutMs?: number | undefined
 }
 
-const MAX_HEAD = 8192
 const HEAD_TIMEOUT_MS = 10_000
-const MAX_CONNECTIONS = 128
+const MAX_CONNECTIONS = 512
 
-/** One door to the network for one agent: a CONNECT proxy on a unix socket that only its own box is given. */
+/** One door to the network for one agent: an HTTP proxy on a unix socket that only its own box is given. */
 export async function openEgress(options: EgressOptions): Promise<EgressProxy> {
-  const allowed = options.hosts.map(parseHost)
+  const rules = openRules(options.hosts)
   const folder = mkdtempSync(join(tmpdir(), 'matrix-egress-'))
   const socket = join(folder, 'egress.sock')
   const open = new Set<Socket>()
+  const lines = openInsideLines()
 
-  // Who has said all may still be listening.
+  // A client that has sent all may still be reading.
   const server = createServer({ allowHalfOpen: true }, (client) => {
     open.add(client)
     client.on('close', () => open.delete(client))
-    void serve(client, allowed, options)
+    void serve(client, { ...options, rules, lines })
   })
   server.maxConnections = MAX_CONNECTIONS
   await listen(server, socket)
@@ -46,6 +74,7 @@ export async function openEgress(options: EgressOptions): Promise<EgressProxy> {
 
   return {
     socket,
+    connectInside: lines.connect,
     async close() {
       for (const client of open) client.destroy()
       await new Promise((done) => server.close(done))
@@ -54,90 +83,78 @@ export async function openEgress(options: EgressOptions): Promise<EgressProxy> {
   }
 }
 
-async function serve(client: Socket, allowed: readonly Destination[], options: EgressOptions): Promise<void> {
+/** A list that cannot be read allows nothing. */
+function openRules(hosts: HostList): () => Promise<readonly HostRule[]> {
+  if (typeof hosts !== 'function') {
+    const fixed = hosts.map(parseHostRule)
+    return async () => fixed
+  }
+  return async () => (await hosts().catch(() => [])).map(parseHostRule)
+}
+
+type Serving = EgressOptions & { rules(): Promise<readonly HostRule[]>; lines: InsideLines }
+
+async function serve(client: Socket, options: Serving): Promise<void> {
   client.on('error', () => client.destroy())
   const head = await readHead(client, options.headTimeoutMs ?? HEAD_TIMEOUT_MS)
   if (head === undefined) return void client.destroy()
+  if (head.line === INSIDE_REQUEST) return options.lines.offer(client)
 
-  const [line = ''] = head.text.split('\r\n')
-  const verdict = await judge(line, allowed, options.resolve ?? resolveHost)
-  options.onDecision?.({ asked: line.slice(0, 300), allowed: verdict.allowed, reason: verdict.reason })
-  if (!verdict.allowed) return refuse(client, verdict.status, verdict.reason)
-
-  // To the address that was checked: asking for the name again could give another one.
-  const upstream = connect({ host: verdict.address, port: verdict.port, allowHalfOpen: true })
-  upstream.on('error', () =>
-    upstream.connecting ? refuse(client, 502, 'The host cannot be reached.') : client.destroy(),
-  )
-  client.on('close', () => upstream.destroy())
-  // After a proper end, what is still on its way to the client has to arrive.
-  upstream.on('close', () => client.writableEnded || client.destroy())
-  upstream.once('connect', () => {
-    client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    if (head.rest.length > 0) upstream.write(head.rest)
-    client.pipe(upstream)
-    upstream.pipe(client)
-  })
+  const request = parseRequest(head)
+  const verdict =
+    'problem' in request
+      ? denied(request.status, request.problem)
+      : await judge(request, await options.rules(), options)
+  const { allowed, reason } = verdict
+  const missing = 'missing' in verdict && verdict.missing ? { missing: verdict.missing } : {}
+  options.onDecision?.({ asked: head.line.slice(0, 300), allowed, reason, ...missing })
+  if (!verdict.allowed || 'problem' in request)
+    return refuse(client, 'status' in verdict ? verdict.status : 400, reason)
+  await dial(client, request, { route: verdict.route, rest: head.rest, refuse: (why) => refuse(client, 502, why) })
 }
 
 type Verdict =
-  | { allowed: true; reason: string; address: string; port: number }
-  | { allowed: false; reason: string; status: number }
+  | { allowed: true; reason: string; route: Route }
+  | { allowed: false; reason: string; status: number; missing?: string }
 
 async function judge(
-  line: string,
-  allowed: readonly Destination[],
-  resolve: (host: string) => Promise<string[]>,
+  { kind, destination }: EgressRequest,
+  rules: readonly HostRule[],
+  options: EgressOptions,
 ): Promise<Verdict> {
-  const [method, target = '', version, ...more] = line.split(' ')
-  const isPlain = /^[\x21-\x7e ]+$/.test(line) && more.length === 0 && /^HTTP\/1\.[01]$/.test(version ?? '')
-  if (!isPlain) return denied(400, 'The request is malformed.')
-  if (method !== 'CONNECT') return denied(405, 'Only CONNECT goes through this proxy.')
-  const destination = findDestination(target)
-  if (!destination) return denied(400, 'The destination is not spelled as host:port.')
-  if (!allowed.some((host) => isSame(host, destination))) return denied(403, 'The destination is not in the list.')
+  const { resolve = resolveHost, upstream = findUpstream } = options
+  const { host, port } = destination
+  const spelled = formatDestination(destination)
+  if (!isListed(rules, destination))
+    return { ...denied(403, `${spelled} is not in the list of hosts.`), missing: spelled }
 
-  const addresses = isIP(destination.host) ? [destination.host] : await resolve(destination.host).catch(() => [])
-  if (addresses.length === 0) return denied(502, 'The name has no address.')
+  const proxy = upstream(destination, kind === 'tunnel')
+  const found = isIP(host) ? [host] : await resolve(host).catch(() => [])
   // An inner address is reached only where it was listed as such, for it is never what a public name should mean.
-  const isListed = (address: string) => allowed.some((host) => isSame(host, { ...destination, host: address }))
-  const isOutside = (address: string) => isPublic(address) && !ownAddresses().has(address)
-  const address = addresses.find((found) => isListed(found) || isOutside(found))
-  if (!address) return denied(403, 'The name leads to an inner address.')
-  return { allowed: true, reason: 'The destination is in the list.', address, port: destination.port }
+  const isNamed = (address: string) => rules.some((rule) => names(rule, { host: address, port }))
+  const address = found.find((each) => isNamed(each) || isOutside(each))
+  if (found[0] !== undefined && address === undefined) {
+    const inner = formatDestination({ host: found[0], port })
+    return { ...denied(403, `${spelled} leads to an inner address, which has to be listed itself.`), missing: inner }
+  }
+  // Behind a proxy of the user, names may be for that proxy alone to resolve.
+  if (proxy) return { allowed: true, reason: 'The destination is in the list.', route: { via: proxy } }
+  if (address === undefined) return denied(502, `${host} has no address.`)
+  return { allowed: true, reason: 'The destination is in the list.', route: { address } }
 }
 
-function denied(status: number, reason: string): Verdict {
+function isOutside(address: string): boolean {
+  return isPublic(address) && !ownAddresses().has(address)
+}
+
+function denied(status: number, reason: string): Extract<Verdict, { allowed: false }> {
   return { allowed: false, status, reason }
 }
 
 function refuse(client: Socket, status: number, reason: string): void {
   client.end(
-    `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: ${reason.length + 1}\r\n\r\n${reason}\n`,
+    `HTTP/1.1 ${status} Refused by the sandbox\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(reason) + 1}\r\n\r\n${reason}\n`,
   )
-}
-
-function readHead(client: Socket, timeoutMs: number): Promise<{ text: string; rest: Buffer } | undefined> {
-  return new Promise((done) => {
-    let bytes = Buffer.alloc(0)
-    const finish = (head?: { text: string; rest: Buffer }) => {
-      clearTimeout(timer)
-      client.off('data', read)
-      client.off('close', giveUp)
-      client.pause()
-      done(head)
-    }
-    const giveUp = () => finish()
-    const read = (chunk: Buffer) => {
-      bytes = Buffer.concat([bytes, chunk])
-      const end = bytes.indexOf('\r\n\r\n')
-      if (end >= 0) finish({ text: bytes.subarray(0, end).toString('latin1'), rest: bytes.subarray(end + 4) })
-      else if (bytes.length > MAX_HEAD) finish()
-    }
-    const timer = setTimeout(giveUp, timeoutMs)
-    client.on('data', read)
-    client.on('close', giveUp)
-  })
 }
 
 async function resolveHost(host: string): Promise<string[]> {

@@ -4,20 +4,34 @@ import { MatrixError } from '@matrix/protocol'
 /** One place on the network, spelled exactly as it has to be asked for. */
 export type Destination = { host: string; port: number }
 
+/** One entry of a list of hosts. `any` is every public host. */
+export type HostRule = { kind: 'name' | 'below' | 'any'; host: string; ports: readonly number[] }
+
 const nameShape = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/
 /** A last label of digits is how an address is hidden: 2130706433, 0x7f.1, 127.1. */
 const numberShape = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/
+const webPorts = [80, 443] as const
 
-/** Reads `name`, `name:port`, `1.2.3.4:port` or `[::1]:port`; a name without a port means 443. */
-export function parseHost(text: string): Destination {
-  const destination = findDestination(/:\d+$/.test(text) ? text : `${text}:443`)
-  if (destination) return destination
+/** Reads `name`, `*.name`, `1.2.3.4`, `[::1]`, each also with `:port`, or `*`. Without a port it means 80 and 443. */
+export function parseHostRule(text: string): HostRule {
+  const rule = findHostRule(text)
+  if (rule) return rule
   throw new MatrixError('SANDBOX_REFUSED', `"${text}" is not a host.`, {
-    hint: 'Write it in lower case without wildcards, such as api.example.com or api.example.com:8443.',
+    hint: 'Write it in lower case, such as api.example.com, *.example.com or api.example.com:8443.',
   })
 }
 
-/** The destination of a CONNECT request, or nothing if it is spelled in any way but the plain one. */
+/** The same, or nothing if the entry is spelled in any other way. */
+export function findHostRule(text: string): HostRule | undefined {
+  if (text === '*') return { kind: 'any', host: '', ports: webPorts }
+  const isBelow = text.startsWith('*.')
+  const [, digits] = /:(\d+)$/.exec(text.replace(/^\[[^\]]*\]/, '')) ?? []
+  const named = findDestination(`${isBelow ? text.slice(2) : text}${digits ? '' : ':443'}`)
+  if (!named || (isBelow && (isIP(named.host) || !named.host.includes('.')))) return undefined
+  return { kind: isBelow ? 'below' : 'name', host: named.host, ports: digits ? [named.port] : webPorts }
+}
+
+/** The destination of a request, or nothing if it is spelled in any way but the plain one. */
 export function findDestination(text: string): Destination | undefined {
   const [, bracketed, plain, digits = ''] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):([1-9]\d{0,4})$/.exec(text) ?? []
   const port = Number(digits)
@@ -28,8 +42,37 @@ export function findDestination(text: string): Destination | undefined {
   return nameShape.test(plain) && !numberShape.test(plain) ? { host: plain, port } : undefined
 }
 
-export function isSame(a: Destination, b: Destination): boolean {
-  return a.host === b.host && a.port === b.port
+export function formatDestination({ host, port }: Destination): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+}
+
+/** Whether an entry names a destination. `any` names none: where it leads to is for the address to tell. */
+export function names({ kind, host, ports }: HostRule, destination: Destination): boolean {
+  if (kind === 'any' || !ports.includes(destination.port)) return false
+  return kind === 'name' ? destination.host === host : destination.host.endsWith(`.${host}`)
+}
+
+/** Whether a destination may be asked for at all; its address is checked apart from this. */
+export function isListed(rules: readonly HostRule[], destination: Destination): boolean {
+  return rules.some((rule) => names(rule, destination) || (rule.kind === 'any' && isWeb(rule, destination)))
+}
+
+/** Whether a list allows already all that another entry would. */
+export function isHostCovered(list: readonly string[], entry: string): boolean {
+  const wanted = findHostRule(entry)
+  if (wanted?.kind !== 'name') return list.includes(entry)
+  const rules = list.flatMap((each) => findHostRule(each) ?? [])
+  const known = isIP(wanted.host) ? rules.filter(({ kind }) => kind === 'name') : rules
+  return wanted.ports.every((port) => isListed(known, { host: wanted.host, port }))
+}
+
+function isWeb({ ports }: HostRule, { host, port }: Destination): boolean {
+  return ports.includes(port) && (isIP(host) !== 0 || !isInnerName(host))
+}
+
+/** Names that only a local network knows. */
+function isInnerName(host: string): boolean {
+  return !host.includes('.') || /\.(?:localhost|local|internal|intranet|lan|corp|home|arpa)$/.test(host)
 }
 
 /** Whether an address is of the public internet: not this machine, not the network around it, not a cloud's metadata. */

@@ -49,6 +49,11 @@ export function isReachable(path: string, identity: Identity): boolean {
   }
 }
 
+/** Whether someone without privileges may read a path, once there. */
+export function allowsReading(path: string, identity: Identity): boolean {
+  return allows(path, identity, statSync(path).isDirectory() ? READ | ENTER : READ)
+}
+
 /** Fails early where a box would only say "permission denied" at some later time. */
 export function checkAccess(worktree: string, isWritable: boolean, identity: Identity): void {
   const { uid, gid } = identity

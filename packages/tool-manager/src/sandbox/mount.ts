@@ -1,32 +1,36 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 
 /** One thing that a box has in its file system. */
 export type Mount =
-  | { kind: 'read' | 'write'; source: string; target: string }
+  | { kind: 'read' | 'write'; source: string; target: string /** Left out if it is gone by then. */; isOptional?: true }
   | { kind: 'link'; to: string; target: string }
+
+/** As many as the kernel itself follows. */
+const MAX_LINKS = 40
 
 /** Links that a merged /usr leaves at the top, and real folders on systems that did not merge. */
 const topFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** What the dynamic linker, names, clocks and certificates need, and no more: each one is a mount that takes time. */
-const settings = ['/etc/ld.so.cache', '/etc/passwd', '/etc/nsswitch.conf', '/etc/localtime', ...certificates()]
-/** Programs that a shell starts look further. */
-const shellSettings = ['/etc/group', '/etc/alternatives']
-const networkSettings = ['/etc/resolv.conf', '/etc/hosts', '/etc/services']
+/** What the dynamic linker, clocks and certificates need, and no more: each one is a mount that takes time. */
+const settings = ['/etc/ld.so.cache', '/etc/localtime', ...certificates()]
+/** Programs that a shell starts look further: at what describes the machine, and at what languages and tools link from /usr. */
+const shellSettings = [
+  /^(?:alternatives|services|protocols|rpc|mime\.types|magic|timezone|shells|inputrc|os-release|.+-release|debian_version)$/,
+  /^(?:crypto-policies|fonts|groff|terminfo|xml|sgml|texmf|chromium(?:\.d)?|locale\.alias|ld\.so\.conf(?:\.d)?)$/,
+  /^(?:java|jvm|maven|gradle|ant|perl|python|php|ruby|lua|R|ghc|erlang|dotnet|ImageMagick|vim)(?:[-.\d].*)?$/,
+]
 
 /** Where libraries and what they read lie: enough to run a program that was named, with none to start from it. */
 const libraries = ['/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libx32', '/usr/local/lib', '/usr/share']
 
 /** The system as a box sees it: an allow-list, so that whatever is not named here cannot be read. */
-export function systemMounts({ shell, network }: { shell: boolean; network: boolean }): Mount[] {
+export function systemMounts({ shell }: { shell: boolean }): Mount[] {
   const programs = shell ? ['/usr'] : libraries
   return [
     ...programs.filter(isFolder).map(readable),
     ...topFolders.flatMap((folder) => topMount(folder, shell)),
-    ...[...settings, ...(shell ? shellSettings : []), ...(network ? networkSettings : [])]
-      .filter(existsSync)
-      .map(readable),
+    ...[...settings, ...(shell ? findShellSettings() : [])].filter(existsSync).map(readable),
   ]
 }
 
@@ -53,6 +57,44 @@ export function readable(path: string): Mount {
   return { kind: 'read', source: realpathSync(path), target: path }
 }
 
+/** A path as it really is, with every link that leads to it, so that it goes by the same names inside. */
+export function reachable(path: string): Mount[] {
+  const links: Mount[] = []
+  let place = '/'
+  let rest = path.split('/').filter(Boolean)
+  while (rest.length > 0) {
+    const next = join(place, rest[0] ?? '')
+    rest = rest.slice(1)
+    if (lstatSync(next).isSymbolicLink()) {
+      if (links.length === MAX_LINKS) throw new Error(`${path} leads through too many links.`)
+      const to = readlinkSync(next)
+      links.push({ kind: 'link', to, target: next })
+      rest = [...resolve(place, to).split('/').filter(Boolean), ...rest]
+      place = '/'
+    } else place = next
+  }
+  return [...links, { kind: 'read', source: place, target: place, isOptional: true }]
+}
+
+/** What is read through an outer mount already needs none of its own, and could not be placed in one that is writable. */
+export function dropNested(mounts: readonly Mount[]): Mount[] {
+  const outer = mounts.flatMap((mount) =>
+    mount.kind !== 'link' && mount.source === mount.target ? [mount.target] : [],
+  )
+  return mounts.filter(
+    ({ kind, target }) => kind === 'write' || !outer.some((folder) => folder !== target && isWithin(target, folder)),
+  )
+}
+
+export function writable(path: string): Mount {
+  return { kind: 'write', source: path, target: path }
+}
+
+function findShellSettings(): string[] {
+  const names = readdirSync('/etc').filter((name) => shellSettings.some((pattern) => pattern.test(name)))
+  return [...names, 'ssl/openssl.cnf', 'X11/rgb.txt'].map((name) => `/etc/${name}`)
+}
+
 function topMount(folder: string, shell: boolean): Mount[] {
   const found = lstatSync(folder, { throwIfNoEntry: false })
   if (found?.isSymbolicLink()) return [{ kind: 'link', to: readlinkSync(folder), target: folder }]
@@ -65,7 +107,7 @@ function certificates(): string[] {
   return ['/etc/ssl/certs', '/etc/pki/ca-trust/extracted', '/etc/pki/tls/certs'].filter(existsSync)
 }
 
-function isSystemPath(path: string): boolean {
+export function isSystemPath(path: string): boolean {
   return ['/usr', ...topFolders].some((folder) => isWithin(path, folder))
 }
 

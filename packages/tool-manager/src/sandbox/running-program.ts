@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MatrixError } from '@matrix/protocol'
@@ -13,6 +14,8 @@ export type RunningProgram = {
   stderr: Readable
   isBoxed: boolean
   exited: Promise<Exit>
+  /** Connects to a port that it, or what it has started, listens on in its box. */
+  connectInside?: ((port: number) => Promise<Socket>) | undefined
   /** Closes its input, waits, then ends it and everything it has started. */
   stop(graceMs?: number): Promise<Exit>
 }

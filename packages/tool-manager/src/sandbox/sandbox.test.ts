@@ -193,14 +193,14 @@ boxedTest('a NUL in the environment adds no argument to the box', async () => {
   await expect(sandbox.spawn({ ...hello(), env })).rejects.toMatchObject({ code: 'SANDBOX_REFUSED' })
 })
 
-boxedTest('a list of hosts for a program that is not Node needs shell, and says so', async () => {
+boxedTest('a program that is not Node has the proxy too, and without shell nothing to start but Node', async () => {
   const sandbox = await openSandbox({ mode: 'required' })
-  const launch: BoxLaunch = { program: '/usr/bin/true', policy: { sideEffects: ['network'], hosts: ['example.com'] } }
+  const script =
+    'socket(S, 2, 1, 0); connect(S, pack("Sna4x8", 2, 24731, "\\x7f\\0\\0\\1")) or die $!; syswrite S, "CONNECT a.example:443 HTTP/1.1\\r\\n\\r\\n"; print <S>; print -e "/bin/sh" ? "shell" : "no shell"'
+  const policy = { sideEffects: ['network'] as const, hosts: ['example.com'] }
+  const running = await sandbox.spawn({ program: '/usr/bin/perl', args: ['-e', script], policy })
 
-  await expect(sandbox.spawn(launch)).rejects.toMatchObject({
-    code: 'SANDBOX_REFUSED',
-    message: '/usr/bin/true cannot be given a list of hosts without "shell".',
-  })
+  expect(await textOf(running.stdout)).toMatch(/^HTTP\/1.1 403 .*no shell$/s)
 })
 
 function hello(source = 'process.stdout.write("hello")'): BoxLaunch {

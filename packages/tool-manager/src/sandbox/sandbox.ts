@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { MatrixError } from '@matrix/protocol'
 import { type BoxLaunch, spawnBoxed } from './box.ts'
-import { networkOf } from './box-policy.ts'
-import { BOXED } from './bubblewrap.ts'
-import { type EgressDecision, openEgress } from './egress-proxy.ts'
+import { hostsOf, networkOf } from './box-policy.ts'
+import { BOXED } from './boxed.ts'
+import { openEgress } from './egress-proxy.ts'
 import { type Identity, resolveIdentity } from './identity.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
 import { BUBBLEWRAP, checkSandbox, type SandboxStatus } from './self-test.ts'
@@ -25,11 +25,10 @@ export type SandboxOptions = {
   unboxedAgreed?: boolean | undefined
   /** Whom boxes run as if the daemon is root. */
   identity?: Identity | undefined
-  onEgress?: ((decision: EgressDecision) => void) | undefined
 }
 
 /** Tests the machine once and starts programs as the mode says; where it may not, it starts nothing. */
-export async function openSandbox({ mode, unboxedAgreed, identity, onEgress }: SandboxOptions): Promise<Sandbox> {
+export async function openSandbox({ mode, unboxedAgreed, identity }: SandboxOptions): Promise<Sandbox> {
   const as = resolveIdentity(identity)
   const status = mode === 'off' ? turnedOff : await checkSandbox({ identity: as })
   const mayRunUnboxed = mode === 'off' || (mode === 'auto' && unboxedAgreed === true)
@@ -38,7 +37,7 @@ export async function openSandbox({ mode, unboxedAgreed, identity, onEgress }: S
     status,
     isBoxing: status.available,
     async spawn(launch) {
-      if (status.available) return spawnWithEgress(launch, as, onEgress)
+      if (status.available) return spawnWithEgress(launch, as)
       if (mayRunUnboxed) return spawnUnboxed(launch)
       throw new MatrixError(
         'SANDBOX_UNAVAILABLE',
@@ -58,18 +57,15 @@ const turnedOff: SandboxStatus = {
   version: undefined,
 }
 
-async function spawnWithEgress(
-  launch: BoxLaunch,
-  identity: Identity | undefined,
-  onDecision: SandboxOptions['onEgress'],
-): Promise<RunningProgram> {
+async function spawnWithEgress(launch: BoxLaunch, identity: Identity | undefined): Promise<RunningProgram> {
   if (networkOf(launch.policy) !== 'proxied') return spawnBoxed(launch, { bubblewrap: BUBBLEWRAP, identity })
 
-  const egress = await openEgress({ hosts: launch.policy.hosts ?? [], identity, onDecision })
+  const { policy, onEgress } = launch
+  const egress = await openEgress({ hosts: hostsOf(policy), identity, onDecision: onEgress })
   try {
     const running = await spawnBoxed(launch, { bubblewrap: BUBBLEWRAP, identity, egressSocket: egress.socket })
     void running.exited.then(egress.close)
-    return running
+    return { ...running, connectInside: egress.connectInside }
   } catch (error) {
     await egress.close()
     throw error

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Identity, isReachable, prepareStage } from './identity.ts'
 import { isWithin, type Mount } from './mount.ts'
 
@@ -17,7 +18,10 @@ export type Stage = {
 export function planStage(mounts: readonly Mount[], socket: string | undefined, identity: Identity | undefined): Stage {
   if (!identity) return { prefix: [], spawnAs: {}, locate: (source) => source }
 
-  const sources = mounts.flatMap((mount) => (mount.kind === 'link' ? [] : [mount.source]))
+  const sources = mounts.flatMap((mount) => {
+    if (mount.kind === 'link' || (mount.isOptional && !existsSync(mount.source))) return []
+    return [mount.source]
+  })
   const hidden = [...sources, ...(socket ? [socket] : [])].filter((source) => !isReachable(source, identity))
   const roots = hidden.filter((path) => !hidden.some((other) => other !== path && isWithin(path, other)))
   if (roots.length === 0) return { prefix: [], spawnAs: identity, locate: (source) => source }
@@ -43,7 +47,8 @@ mount -t tmpfs -o mode=755,size=1m,nosuid,nodev matrix "$stage"
 index=0
 while [ "$index" -lt "$count" ]; do
   if [ -d "$1" ]; then mkdir "$stage/$index"; else : > "$stage/$index"; fi
-  mount --bind "$1" "$stage/$index"
+  # Bubblewrap names what is missing, unless it can do without.
+  mount --bind "$1" "$stage/$index" 2>/dev/null || rm -d "$stage/$index"
   index=$((index + 1))
   shift
 done

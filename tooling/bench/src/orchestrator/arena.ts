@@ -43,10 +43,9 @@ export function makeHome(folder?: string): string {
   const home = realpathSync(folder ?? mkdtempSync(join(tmpdir(), 'matrix-bench-')))
   const repository = join(home, 'shop')
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, env: environment(home) })
-  mkdirSync(join(repository, '.mxd/hooks'), { recursive: true })
+  mkdirSync(repository, { recursive: true })
   writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n')
   writeFileSync(join(repository, 'readme.md'), 'hello\n')
-  writeFileSync(join(repository, '.mxd/hooks/setup_worktree.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
   git('init', '--quiet', '-b', 'trunk')
   git('add', '--all')
   git('commit', '--quiet', '-m', 'first')
@@ -114,7 +113,10 @@ export type Crowd = { projectId: string; taskIds: string[] }
 
 /** Has so many agents launched, each with a worktree of its own, and waits until all of them are parked. */
 export async function parkAgents(daemon: Daemon, home: string, agents: number): Promise<Crowd> {
-  const { id: projectId } = await daemon.ask<{ id: string }>('POST', '/api/projects', { path: join(home, 'shop') })
+  const { id: projectId } = await daemon.ask<{ id: string }>('POST', '/api/projects', {
+    path: join(home, 'shop'),
+    setup: { choice: 'none' },
+  })
   const taskIds: string[] = []
   for (let n = 0; n < agents; n += 1) {
     const title = `Agent ${n}`

@@ -62,7 +62,10 @@ async function makeDataDirectory(): Promise<string> {
 
 async function registerProject(home: string): Promise<{ projectId: string; root: TaskNode }> {
   const daemon = await startDaemon(home)
-  const { id } = await daemon.ask<{ id: string }>('POST', '/api/projects', { path: join(home, 'shop') })
+  const { id } = await daemon.ask<{ id: string }>('POST', '/api/projects', {
+    path: join(home, 'shop'),
+    setup: { choice: 'none' },
+  })
   const [root] = await daemon.ask<object[]>('GET', `/api/projects/${id}/tasks`)
   await daemon.end('SIGTERM')
   return { projectId: id, root: TaskNode.parse(root) }

@@ -30,7 +30,7 @@ export const benchmark: Benchmark = {
           }),
         create: () => repeat((index) => createTask(tree, tree.root().id, { title: `Task ${index}` }, agent)),
         update: () => repeat((index) => updateTask(tree, some(index), { description: `Changed ${index}` }, agent)),
-        record: () => repeat((index) => recordTask(tree, some(index), { addCostUsd: 0.01 })),
+        record: () => repeat((index) => recordTask(tree, some(index), { add: { usd: 0.01 } })),
       })
       await file.close()
       await tree.close()

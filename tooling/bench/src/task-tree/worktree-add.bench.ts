@@ -15,7 +15,7 @@ const fewestRounds = 3
 const mostRounds = 9
 const enoughMs = 4_000
 
-/** Making one worktree, and eight at once, against git by itself. Both sides run the setup hook, which does nothing. */
+/** Making one worktree, and eight at once, against git by itself. */
 export const benchmark: Benchmark = {
   name: 'worktree add',
   async measure() {
@@ -73,7 +73,6 @@ async function plain(scratch: ScratchRepository, count: number): Promise<number>
   for (const branch of branches) {
     const path = join(scratch.home, branch)
     await run('git', ['worktree', 'add', '--quiet', '-b', branch, path, 'main'], { cwd: scratch.checkout })
-    await run(join(scratch.checkout, '.mxd/hooks/setup_worktree.sh'), [], { cwd: path })
   }
   const time = performance.now() - start
   await forget(scratch, branches, branches)

@@ -54,6 +54,7 @@ export function makeUpTask(
     doing: isWorking ? 'running the tests' : null,
     problem: null,
     treeCostUsd: index * 0.02,
+    treeSpent: { usd: index * 0.02, tokens: index * 1000, minutes: index, unpricedTurns: 0 },
     contextTokens: 84_000,
     contextWindow: 200_000,
     model: 'mock-large',

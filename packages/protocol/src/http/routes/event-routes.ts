@@ -13,6 +13,9 @@ const Cost = z.object({
   session: z.string().optional(),
   usd: z.number(),
   turns: z.number(),
+  /** Turns of models without a known price: `usd` does not hold them. */
+  unpricedTurns: z.number(),
+  workMs: z.number(),
   ...TokenUsage.shape,
 })
 

@@ -3,7 +3,6 @@ import { ProjectId } from '../project.ts'
 
 export const text = z.string().max(1_000_000)
 export const title = z.string().trim().min(1).max(500)
-export const usd = z.number().nonnegative().max(1_000_000)
 export const limit = z.coerce.number().int().min(1).max(1000)
 export const seq = z.coerce.number().int().min(0)
 // A program gives a boolean, and the address bar holds a word.

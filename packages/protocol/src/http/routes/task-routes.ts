@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import { budgetFields } from '../../budget.ts'
 import { Image, QueueMessage } from '../../queue-message.ts'
 import { Persistence, TaskStatus } from '../../task.ts'
+import { Problem } from '../project.ts'
 import { route } from '../route.ts'
 import { TaskDetail, TaskView } from '../task-view.ts'
-import { inProject, ofTask, reference, requestId, TaskRef, text, title, usd } from './fields.ts'
+import { inProject, ofTask, reference, requestId, TaskRef, text, title } from './fields.ts'
 
 const NewTask = z.object({
   /** The root when left out. */
@@ -12,19 +14,27 @@ const NewTask = z.object({
   description: text.optional(),
   status: z.enum(['draft', 'pending']).optional(),
   folder: z.literal(true).optional(),
-  budgetUsd: usd.optional(),
+  ...z.object(budgetFields).partial().shape,
   persistent: Persistence.optional(),
   color: z.string().max(32).optional(),
   agent: z.string().max(200).optional(),
   at: z.number().int().nonnegative().optional(),
 })
 
+const { budgetUsd, budgetTokens, budgetMinutes } = budgetFields
+/** `null` removes the budget. */
+const nullableBudgets = {
+  budgetUsd: budgetUsd.nullable(),
+  budgetTokens: budgetTokens.nullable(),
+  budgetMinutes: budgetMinutes.nullable(),
+}
+
 const TaskEdit = z
   .object({
     title,
     description: text,
     status: TaskStatus,
-    budgetUsd: usd.nullable(),
+    ...nullableBudgets,
     persistent: Persistence,
     color: z.string().max(32).nullable(),
     parentId: TaskRef,
@@ -83,7 +93,11 @@ export const taskRoutes = {
     {
       params: ofTask,
       body: z.object({ text, images: z.array(Image).max(20).optional(), requestId: requestId.optional() }),
-      response: z.object({ messageId: z.string() }),
+      response: z.object({
+        messageId: z.string(),
+        /** Why the message is kept but its agent cannot start; null where nothing is in the way. */
+        waitsFor: Problem.nullable(),
+      }),
     },
   ),
   listMessages: route('GET /api/projects/:projectId/tasks/:taskId/messages', 'tasks', 'What waits to be consumed', {

@@ -1,0 +1,98 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '@matrix/client'
+import { connectLocal } from '@matrix/client/node'
+import type { TaskView } from '@matrix/protocol/http'
+import { orderSteps, type Step, startObedientModel } from './obedient-model.ts'
+import { expectProgram, runProgram } from './run-command.ts'
+import { terminalEnvironment } from './terminal-environment.ts'
+
+/** Matrix as a user runs it: a daemon with default settings, used by the command line. */
+export type Stage = {
+  /** Makes a repository a project whose agents reach these hosts. */
+  addProject(repository: string, hosts: readonly string[]): Promise<void>
+  /** Has the root agent of the project in this folder do the steps, and waits until it is done. */
+  perform(repository: string, steps: readonly Step[]): Promise<TaskView>
+  merge(repository: string): Promise<void>
+  close(): Promise<void>
+}
+
+const bin = join(dirname(createRequire(import.meta.url).resolve('@matrix/cli/package.json')), 'bin/matrix.js')
+const LIMIT_MS = 40 * 60_000
+/** Between two steps an agent may look idle for a moment. */
+const QUIET_MS = 5000
+
+/** Starts a daemon of its own with an obedient model in the place of a provider. */
+export async function openStage(folder: string): Promise<Stage> {
+  const data = join(folder, 'data')
+  const env = { ...terminalEnvironment(), MXD_DATA_DIR: data }
+  // A run that was killed leaves its daemon behind.
+  await runProgram([process.execPath, bin, 'daemon', 'stop'], { cwd: '/', env })
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const model = await startObedientModel()
+  const authGroups = { obedient: { provider: 'anthropic', anthropicApiKey: 'obedient', anthropicBaseUrl: model.url } }
+  writeFileSync(join(data, 'config.json'), JSON.stringify({ authGroups }), { mode: 0o600 })
+  const matrix = (cwd: string, ...args: string[]) => expectProgram([process.execPath, bin, ...args], { cwd, env })
+  await matrix(folder, 'daemon', 'start', '--port', '0')
+  const client = await connectLocal(data)
+  return {
+    async addProject(repository, hosts) {
+      // The agent runs the setup itself, as the run outside does.
+      const access = hosts.length > 0 ? ['--hosts', hosts.join(',')] : []
+      await matrix(repository, 'init', '--yes', '--setup', 'none', ...access)
+    },
+    async perform(repository, steps) {
+      await matrix(repository, 'send', 'root', orderSteps(steps))
+      return untilDone({ client, repository, complaints: model.complaints }).catch(async (error: Error) => {
+        // What the agent was told last is what a reader needs to see.
+        const log = await matrix(repository, 'logs', 'root', '--verbose')
+        throw new Error(`${error.message}\n${log.slice(-1500)}`, { cause: error })
+      })
+    },
+    async merge(repository) {
+      await matrix(repository, 'merge', 'root', '--yes', '--update-checkout')
+    },
+    async close() {
+      await matrix(folder, 'daemon', 'stop').finally(() => model.close())
+    },
+  }
+}
+
+type Waiting = { client: Client; repository: string; complaints: readonly string[] }
+
+async function untilDone({ client, repository, complaints }: Waiting): Promise<TaskView> {
+  const project = (await client.listProjects()).find(({ path }) => path === repository)
+  if (!project) throw new Error(`${repository} is not a project.`)
+  let quietSince = Date.now()
+  for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(250)) {
+    if (complaints.length > 0) throw new Error(`The model refused a request: ${complaints[0]}`)
+    await allowSetup(client, project.id)
+    const root = (await client.listTasks({ projectId: project.id })).find(({ parentId }) => parentId === null)
+    if (!root) throw new Error(`${repository} has no root task.`)
+    if (root.problem) throw new Error(`The agent is ${root.activity}: ${root.problem.message}`)
+    if (root.status === 'passed') return root
+    if (root.status === 'failed') throw new Error('The agent marked its work as failed.')
+    if (root.activity !== 'waiting') quietSince = Date.now()
+    if (Date.now() - quietSince > QUIET_MS) throw new Error('The agent waits for a message: it could not end its work.')
+  }
+  throw new Error(`The agent was not done after ${LIMIT_MS / 60_000} minutes.`)
+}
+
+/** Approves what a user approves once; anything else that waits for one is a finding. */
+async function allowSetup(client: Client, projectId: string): Promise<void> {
+  for (const { id, kind, text, approval } of await client.listAttention({ projectId })) {
+    if (!approval) {
+      if (kind === 'review') continue
+      throw new Error(`The agent needs a user (${kind}): ${text}`)
+    }
+    const { inputDigest } = approval
+    await client.answerApproval({
+      projectId,
+      approvalId: id,
+      body: { decision: 'allow', scope: 'always', inputDigest },
+    })
+  }
+}

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Project } from './project.ts'
+import type { Results } from './results/outcome.ts'
+import { readers } from './results/read-results.ts'
+
+/** What one run of a test suite left behind. */
+export type SuiteRun = { results: Results; exit: string; ms: number }
+
+/**
+ * A command that keeps its whole output, exit code and duration in files: what an agent's tool answers is shortened. One line,
+ * run by bash on both sides, so that both run the very same.
+ */
+export function recorded(command: string, name: string): string {
+  const base = `.proving/${name}`
+  return `mkdir -p .proving; s=$(date +%s%N); ( ${command} ) > ${base}.log 2>&1 < /dev/null; echo $? > ${base}.exit; echo $(( ($(date +%s%N) - s) / 1000000 )) > ${base}.ms; tail -n 5 ${base}.log`
+}
+
+/** Reads what a recorded test command left in a folder. */
+export function readRun({ format }: Project, folder: string): SuiteRun {
+  const log = read(folder, 'test.log').replaceAll(folder, '.')
+  return { results: readers[format](log), exit: read(folder, 'test.exit').trim(), ms: Number(read(folder, 'test.ms')) }
+}
+
+function read(folder: string, file: string): string {
+  const path = join(folder, '.proving', file)
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
