@@ -8,6 +8,10 @@ test('what is shown is what runs: LF line ends, a line end at the end, and a not
     notes: ['CRLF line ends of x.sh became LF'],
   })
   expect(readScript('npm ci\n', 'x.sh')).toEqual({ text: 'npm ci\n', notes: [] })
+  expect(readScript('\uFEFF#!/bin/sh\nnpm ci\r', 'x.sh')).toEqual({
+    text: '#!/bin/sh\nnpm ci\n',
+    notes: ['The byte order mark of x.sh was removed', 'CRLF line ends of x.sh became LF'],
+  })
 })
 
 test('bytes that are no text, and too many of them, are refused by name', () => {
@@ -33,10 +37,18 @@ test('the first line names the program as the kernel reads it; without one it is
 
 test('reading what was read changes nothing, whatever it is', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (given) => {
-      const once = attempt(given)
-      if (once !== undefined) expect(attempt(once)).toBe(once)
-    }),
+    fc.property(
+      fc.string({
+        unit: fc.oneof(
+          fc.constantFrom('\r', '\n', '\uFEFF', 'a'),
+          fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+        ),
+      }),
+      (given) => {
+        const once = attempt(given)
+        if (once !== undefined) expect(attempt(once)).toBe(once)
+      },
+    ),
   )
 })
 

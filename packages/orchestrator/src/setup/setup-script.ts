@@ -12,8 +12,12 @@ export function readScript(given: Uint8Array | string, name: string): SetupScrip
   if (bytes.length > MAX_BYTES) throw invalid(`${name} has ${bytes.length} bytes; at most ${MAX_BYTES} are accepted`)
   const text = decode(bytes, name)
   if (text.includes('\0')) throw invalid(`${name} is not text: it holds a NUL character`)
-  const unix = text.replace(/\r\n/g, '\n')
-  const notes = unix === text ? [] : [`CRLF line ends of ${name} became LF`]
+  const bare = text.replace(/^\uFEFF+/, '')
+  const unix = bare.replace(/\r+(?=\n|$)/g, '')
+  const notes = [
+    ...(bare === text ? [] : [`The byte order mark of ${name} was removed`]),
+    ...(unix === bare ? [] : [`CRLF line ends of ${name} became LF`]),
+  ]
   return { text: unix === '' || unix.endsWith('\n') ? unix : `${unix}\n`, notes }
 }
 
@@ -35,7 +39,7 @@ export function interpreterOf(text: string): [program: string, ...args: string[]
 
 function decode(bytes: Uint8Array, name: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (cause) {
     throw invalid(`${name} is not UTF-8 text`, cause)
   }

@@ -44,9 +44,10 @@ test('case 15: where bubblewrap is missing, that is the reason and installing it
 })
 
 test('case 15: a bubblewrap that pretends to box is found out', async () => {
+  // Skips the limits as well: outside a sandbox, the process limit counts everything the user runs.
   const fake = writeProgram(
     'bwrap',
-    'if [ "$1" = --version ]; then echo bubblewrap 0.11.0; else shift 3; exec "$@"; fi',
+    'if [ "$1" = --version ]; then echo bubblewrap 0.11.0; else shift 4; until [ "$1" = -- ]; do shift; done; shift; exec "$@"; fi',
   )
 
   expect(await checkSandbox({ bubblewrap: fake })).toMatchObject({
