@@ -126,7 +126,8 @@ function addTalking(program: Command, done: Done): void {
     .option('--deny', 'say no')
     .option('--reason <text>', 'what the log says why not')
     .addOption(new Option('--scope <scope>', 'say yes without being asked').choices(['once', 'task', 'always']))
-    .option('--digest <digest>', 'with --scope: the arguments that were looked at')
+    .option('--digest <digest>', 'with --scope: the digest of the arguments that were shown')
+    .option('--any-arguments', 'with --scope task or always: allow the tool with any arguments')
     .option(...json)
     .action(async (id, options) => done(await (await import('./commands/approve.ts')).approve(id, options)))
 

@@ -6,7 +6,12 @@ import { isoNow } from './world.ts'
 
 type Decision =
   | { decision: 'deny'; reason?: string | undefined }
-  | { decision: 'allow'; scope: 'once' | 'task' | 'always'; inputDigest: string }
+  | {
+      decision: 'allow'
+      scope: 'once' | 'task' | 'always'
+      inputDigest: string
+      anyArguments?: boolean | undefined
+    }
 
 /** A question that is open: how it is answered, and whose work does not go on until then. */
 export type OpenApproval = { answer(answer: ApprovalAnswer): void; holdsUp(agent: Agent): boolean }
@@ -21,10 +26,10 @@ export function askForApproval(
   { signal, holdsUp }: AskOptions,
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
-  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host } = request
+  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host, mayAllowAny } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
     ctx.approvals.set(request.id, { answer: resolve, holdsUp })
-    const end = () => resolve({ decision: 'deny', reason: 'Nobody answered in time.' })
+    const end = () => resolve({ decision: 'deny', reason: 'The user did not answer in time.' })
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
@@ -44,6 +49,7 @@ export function askForApproval(
     approval: {
       ...{ uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
       ...(host !== undefined && { host }),
+      ...(mayAllowAny && { mayAllowAny }),
     },
   })
   return answered.finally(() => {
@@ -57,15 +63,20 @@ export function askForApproval(
 export function answerApproval(ctx: ProjectContext, approvalId: string, decision: Decision): void {
   const id = approvalId.replace(/^approval:/, '')
   const open = ctx.approvals.get(id)
-  if (!open) throw new MatrixError('APPROVAL_UNKNOWN', `Nothing waits for the approval ${printableLine(id)}`)
+  if (!open) throw new MatrixError('APPROVAL_UNKNOWN', `The approval ${printableLine(id)} is no longer in the inbox`)
   if (decision.decision === 'deny') {
     open.answer({ decision: 'deny', ...(decision.reason && { reason: decision.reason }) })
     return
   }
   const asked = ctx.attention.find(`approval:${id}`)?.approval
   if (asked?.inputDigest !== decision.inputDigest)
-    throw new MatrixError('APPROVAL_UNKNOWN', 'The arguments are not the ones that were looked at', {
+    throw new MatrixError('APPROVAL_UNKNOWN', 'The arguments have changed since they were shown', {
       hint: 'Look at the call again, then decide.',
     })
-  open.answer({ decision: 'allow', scope: decision.scope, id, inputDigest: decision.inputDigest })
+  const { scope, inputDigest, anyArguments = false } = decision
+  if (anyArguments && (!asked.mayAllowAny || scope === 'once'))
+    throw new MatrixError('REQUEST_INVALID', 'This approval holds only for the arguments that were shown', {
+      hint: 'Leave out `anyArguments`; it is for the scopes `task` and `always` of tools that are no shell.',
+    })
+  open.answer({ decision: 'allow', scope, id, inputDigest, anyArguments })
 }

@@ -245,6 +245,23 @@ test('approving other arguments than those that are asked for is refused', async
   expect(office.machine.outside.effects).toEqual([])
 })
 
+test('any arguments are refused where only the shown ones were offered', async () => {
+  const office = await openOffice({ shop: () => ({ calls: [{ name: 'mcp__mxd__bash', input: { command: 'ask' } }] }) })
+  await office.say('Go')
+  await office.settle()
+  const [asked] = await open(office)
+  const inputDigest = asked?.approval?.inputDigest ?? ''
+
+  await expect(
+    office.orchestrator().answerApproval({
+      params: { projectId: office.projectId, approvalId: asked?.id ?? '' },
+      query: {},
+      body: { decision: 'allow', scope: 'task', inputDigest, anyArguments: true },
+    }),
+  ).rejects.toMatchObject({ code: 'REQUEST_INVALID' })
+  expect(office.machine.outside.effects).toEqual([])
+})
+
 function bash(command: string) {
   return { name: 'mcp__mxd__bash', input: { command } }
 }

@@ -1,3 +1,4 @@
+import type { SideEffect } from '@matrix/manifest'
 import { expect, test } from 'vitest'
 import { type ApprovalAnswer, type ApprovalPort, type ApprovalRequest, openApprovals } from './approval.ts'
 import { buildRegistry } from './registry.ts'
@@ -6,7 +7,7 @@ import { manifestOf, scriptedServer } from './scripted-server.testing.ts'
 const question = { agent: 'matrix://agent/test', input: { value: 1 }, reason: 'not listed' }
 
 test('where nobody can be asked, the answer is no', async () => {
-  expect(await openApprovals({}).ask({ ...question, tool: tool() })).toBe('Nobody is there to be asked.')
+  expect(await openApprovals({}).ask({ ...question, tool: tool() })).toBe('No user to ask.')
 })
 
 test('an approval for once is asked for again', async () => {
@@ -18,24 +19,42 @@ test('an approval for once is asked for again', async () => {
   expect(asked).toHaveLength(2)
 })
 
-test('an approval for the task holds for the tool in this task only', async () => {
+test.each(['read', 'write', 'network', 'shell'] as const)(
+  'at every scope an approval of a %s tool holds for exactly the arguments that were shown',
+  async (effect) => {
+    for (const scope of ['task', 'always'] as const) {
+      const { port, asked } = answering(scope)
+      const approvals = openApprovals({ port, always: new Set() })
+      for (const path of ['ok/a', 'ok/a', 'secret/b'])
+        await approvals.ask({ ...question, input: { path }, tool: tool(effect) })
+
+      expect(asked.map(({ input }) => input)).toEqual([{ path: 'ok/a' }, { path: 'secret/b' }])
+    }
+  },
+)
+
+test('an approval for the task ends with the task', async () => {
   const { port, asked } = answering('task')
-  const approvals = openApprovals({ port })
-  await approvals.ask({ ...question, tool: tool() })
-  await approvals.ask({ ...question, input: { value: 2 }, tool: tool() })
+  await openApprovals({ port }).ask({ ...question, tool: tool() })
   await openApprovals({ port }).ask({ ...question, tool: tool() })
 
   expect(asked).toHaveLength(2)
 })
 
-test('an approval of a shell command holds for exactly that command', async () => {
-  const { port, asked } = answering('task')
+test('a user who allows any arguments is not asked about other ones', async () => {
+  const { port, asked } = answering('task', undefined, { anyArguments: true })
   const approvals = openApprovals({ port })
-  await approvals.ask({ ...question, input: { command: 'ls' }, tool: tool('shell') })
-  await approvals.ask({ ...question, input: { command: 'ls' }, tool: tool('shell') })
-  await approvals.ask({ ...question, input: { command: 'rm -rf /' }, tool: tool('shell') })
+  await approvals.ask({ ...question, tool: tool() })
 
-  expect(asked.map(({ input }) => input)).toEqual([{ command: 'ls' }, { command: 'rm -rf /' }])
+  expect(await approvals.ask({ ...question, input: { value: 2 }, tool: tool() })).toBeUndefined()
+  expect(asked).toMatchObject([{ mayAllowAny: true }])
+})
+
+test('a shell is not allowed with any arguments, even if an answer says so', async () => {
+  const { port, asked } = answering('task', undefined, { anyArguments: true })
+
+  expect(await openApprovals({ port }).ask({ ...question, tool: tool('shell') })).toMatch(/any arguments/)
+  expect(asked[0]).not.toHaveProperty('mayAllowAny')
 })
 
 test('always is kept where it is told to be kept', async () => {
@@ -74,17 +93,17 @@ test('a question that nobody answers expires', async () => {
   expect(await openApprovals({ port: silent, expiresMs: 20 }).ask({ ...question, tool: tool() })).toMatch(/in time/)
 })
 
-function answering(scope: 'once' | 'task' | 'always', meanwhile = () => {}) {
+function answering(scope: 'once' | 'task' | 'always', meanwhile = () => {}, more = {}) {
   const asked: ApprovalRequest[] = []
   const port: ApprovalPort = async (request): Promise<ApprovalAnswer> => {
     asked.push(request)
     meanwhile()
-    return { decision: 'allow', scope, id: request.id, inputDigest: request.inputDigest }
+    return { decision: 'allow', scope, id: request.id, inputDigest: request.inputDigest, ...more }
   }
   return { port, asked }
 }
 
-function tool(side_effect_class: 'read' | 'shell' = 'read') {
+function tool(side_effect_class: SideEffect = 'read') {
   return buildRegistry(manifestOf([{ ...scriptedServer(), tools: [{ name: 'echo', side_effect_class }] }])).resolve(
     'echo',
   )

@@ -12,14 +12,23 @@ export type ApprovalRequest = {
   inputDigest: string
   reason: string
   expiresAt: number
+  /** Whether a user may allow this tool with any arguments. Absent for shells and for everything that is no call. */
+  mayAllowAny?: true
 }
 
-/** `once` is this call, `task` for as long as the agent works on its task, `always` until somebody takes it back. */
+/** `once` is this call, `task` for as long as the agent works on its task, `always` until the user revokes it. */
 export type ApprovalScope = 'once' | 'task' | 'always'
 
-export type ApprovalAnswer =
-  | { decision: 'deny'; reason?: string }
-  | { decision: 'allow'; scope: ApprovalScope; id: string; inputDigest: string }
+export type ApprovalAnswer = { decision: 'deny'; reason?: string } | ApprovalGiven
+
+/** Holds for the arguments that were shown, at every scope, unless the user says that it holds for any. */
+export type ApprovalGiven = {
+  decision: 'allow'
+  scope: ApprovalScope
+  id: string
+  inputDigest: string
+  anyArguments?: boolean | undefined
+}
 
 /** Asks a person, wherever they are. Where there is none to ask, there is no port, and nothing that needs one runs. */
 export type ApprovalPort = (request: ApprovalRequest, options: { signal: AbortSignal }) => Promise<ApprovalAnswer>
@@ -54,9 +63,10 @@ export function openApprovals({ port, always, expiresMs = EXPIRES_MS }: Approval
 
   return {
     async ask({ agent, tool, input, reason, signal }) {
-      const key = keyOf(agent, tool, input)
-      if (forTask.has(key) || always?.has(key)) return undefined
-      if (!port) return 'Nobody is there to be asked.'
+      const keys = { shown: shownKey(agent, tool, input), any: anyKey(agent, tool) }
+      if (Object.values(keys).some((key) => forTask.has(key) || always?.has(key))) return undefined
+      if (!port) return 'No user to ask.'
+      const mayAllowAny = tool.tool.side_effect_class !== 'shell'
 
       const request: ApprovalRequest = {
         id: randomUUID(),
@@ -68,12 +78,15 @@ export function openApprovals({ port, always, expiresMs = EXPIRES_MS }: Approval
         inputDigest: digestValue(input),
         reason,
         expiresAt: Date.now() + expiresMs,
+        ...(mayAllowAny && { mayAllowAny }),
       }
       const answer = await answerOf(port, request, expiresMs, signal)
-      if (answer.decision === 'deny') return answer.reason ?? 'The person said no.'
+      if (answer.decision === 'deny') return answer.reason ?? 'The user denied it.'
       if (answer.id !== request.id || answer.inputDigest !== request.inputDigest)
         return 'The answer belongs to another question.'
       if (digestValue(input) !== request.inputDigest) return 'The arguments changed while the question was open.'
+      if (answer.anyArguments && !mayAllowAny) return 'A shell is never allowed with any arguments.'
+      const key = answer.anyArguments ? keys.any : keys.shown
       if (answer.scope === 'task') forTask.add(key)
       if (answer.scope === 'always') always?.add(key)
       return undefined
@@ -90,7 +103,7 @@ async function answerOf(
   const expiry = AbortSignal.timeout(expiresMs)
   const either = signal ? AbortSignal.any([signal, expiry]) : expiry
   const given = new Promise<ApprovalAnswer>((done) => {
-    either.addEventListener('abort', () => done({ decision: 'deny', reason: 'Nobody answered in time.' }), {
+    either.addEventListener('abort', () => done({ decision: 'deny', reason: 'The user did not answer in time.' }), {
       once: true,
     })
   })
@@ -98,8 +111,10 @@ async function answerOf(
   return Promise.race([port(request, { signal: either }).catch(failed), given])
 }
 
-/** To agree to a shell command is not to agree to every other one; the other classes are bounded by the tool itself. */
-function keyOf(agent: string, { uri, tool }: ResolvedTool, input: unknown): string {
-  const isOpenEnded = tool.side_effect_class === 'shell'
-  return digestValue({ agent, uri: formatToolUri(uri), ...(isOpenEnded && { input: digestValue(input) }) })
+function shownKey(agent: string, { uri }: ResolvedTool, input: unknown): string {
+  return digestValue({ agent, uri: formatToolUri(uri), input: digestValue(input) })
+}
+
+function anyKey(agent: string, { uri }: ResolvedTool): string {
+  return digestValue({ agent, uri: formatToolUri(uri), arguments: 'any' })
 }

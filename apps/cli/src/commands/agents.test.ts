@@ -251,7 +251,7 @@ test('an approval binds to the arguments that were looked at', async () => {
   expect(stdout).toContain('command: rm <U+202E>x')
   expect(await matrix(['approve'], { env })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Nobody is there'),
+    stderr: expect.stringContaining('No terminal to ask on'),
   })
   expect(await matrix(['approve', '--scope', 'once', '--digest', 'sha256:0000'], { env })).toMatchObject({ code: 2 })
   expect(await matrix(['approve', '--scope', 'once'], { env })).toMatchObject({ code: 2 })
@@ -259,9 +259,12 @@ test('an approval binds to the arguments that were looked at', async () => {
     code: 0,
     stdout: 'Allowed.\n',
   })
+  const any = ['--scope', 'task', '--digest', 'sha256:abcd', '--any-arguments']
+  expect(await matrix(['approve', 'parser', ...any], { env })).toMatchObject({ code: 0 })
   expect(await matrix(['approve', '--deny', '--reason', 'no'], { env })).toMatchObject({ code: 0, stdout: 'Denied.\n' })
   expect(asked.filter(({ operation }) => operation === 'answerApproval')).toMatchObject([
     { params: { approvalId: 'approval:c1' }, body: { decision: 'allow', scope: 'once', inputDigest: 'sha256:abcdef' } },
+    { body: { decision: 'allow', scope: 'task', inputDigest: 'sha256:abcdef', anyArguments: true } },
     { body: { decision: 'deny', reason: 'no' } },
   ])
 })

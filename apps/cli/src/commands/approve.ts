@@ -12,14 +12,17 @@ type ApproveOptions = {
   reason?: string
   scope?: string
   digest?: string
+  anyArguments?: boolean
   list?: boolean
   json?: boolean
 }
 type Approval = Attention & { approval: NonNullable<Attention['approval']> }
-type Decision = { decision: 'deny'; reason?: string } | { decision: 'allow'; scope: Scope; inputDigest: string }
+type Decision =
+  | { decision: 'deny'; reason?: string }
+  | { decision: 'allow'; scope: Scope; inputDigest: string; anyArguments?: true }
 type Scope = 'once' | 'task' | 'always'
 
-/** Shows the calls that wait for a yes, and asks. What is agreed to is exactly the call that was shown. */
+/** Shows the calls that need an approval, and asks. What is approved is exactly the call that was shown. */
 export async function approve(id: string | undefined, options: ApproveOptions): Promise<ExitCode> {
   const client = await connect()
   const waiting = (await client.listAttention()).filter(isApproval)
@@ -27,7 +30,7 @@ export async function approve(id: string | undefined, options: ApproveOptions): 
   if (options.list || (options.json && !isDecided) || waiting.length === 0) return list(waiting, options)
   if (!isDecided && !isInteractive()) {
     list(waiting, options)
-    throw new MatrixError('REQUEST_INVALID', 'Nobody is there to be asked.', {
+    throw new MatrixError('REQUEST_INVALID', 'No terminal to ask on.', {
       hint: 'Decide with --scope once --digest <digest>, or with --deny.',
     })
   }
@@ -54,13 +57,14 @@ function list(waiting: readonly Approval[], { json }: ApproveOptions): ExitCode 
 }
 
 /** A script agrees to a digest that it has seen: the call may have been replaced by another since. */
-function decide({ approval }: Approval, { deny, reason, scope, digest }: ApproveOptions): Decision {
+function decide({ approval }: Approval, { deny, reason, scope, digest, anyArguments }: ApproveOptions): Decision {
   if (deny) return { decision: 'deny', ...(reason === undefined ? {} : { reason }) }
   if (digest === undefined || !approval.inputDigest.startsWith(digest) || digest.length < 8)
     throw new MatrixError('REQUEST_INVALID', 'The digest of what is agreed to is missing or another one.', {
       hint: `Look at the call with matrix approve --list, then give --digest ${approval.inputDigest}.`,
     })
-  return { decision: 'allow', scope: readScope(scope ?? 'once'), inputDigest: approval.inputDigest }
+  const allowed = { decision: 'allow' as const, scope: readScope(scope ?? 'once'), inputDigest: approval.inputDigest }
+  return anyArguments ? { ...allowed, anyArguments } : allowed
 }
 
 function readScope(text: string): Scope {
@@ -72,13 +76,42 @@ function readScope(text: string): Scope {
 
 async function askAbout(one: Approval): Promise<Decision | undefined> {
   print(formatApproval(one))
-  const [once, always] = one.approval.host ? ['for 10 minutes', 'for this project'] : ['once', 'always']
-  const answer = await ask(`Allow it? [y] ${once}, [t] for this task, [a] ${always}, [n] no, [s] later: `)
-  const scopes: Record<string, Scope> = { y: 'once', yes: 'once', t: 'task', a: 'always' }
-  const scope = Object.hasOwn(scopes, answer) ? scopes[answer] : undefined
-  if (scope) return { decision: 'allow', scope, inputDigest: one.approval.inputDigest }
+  const { host, uri, inputDigest, mayAllowAny } = one.approval
+  const isCall = uri.startsWith('matrix://tool/')
+  const choices = host ? hostChoices : isCall ? [...callChoices, ...(mayAllowAny ? anyChoices : [])] : otherChoices
+  const offered = choices.map(({ key, words }) => `[${key}] ${words}`).join(', ')
+  const answer = await ask(`Allow it? ${offered}, [n] no, [s] later: `)
+  const chosen = choices.find(({ key }) => key === (answer === 'yes' ? 'y' : answer))
+  if (chosen) {
+    const { scope, anyArguments } = chosen
+    return { decision: 'allow', scope, inputDigest, ...(anyArguments && { anyArguments }) }
+  }
   return answer === 'n' || answer === 'no' ? { decision: 'deny' } : undefined
 }
+
+type Choice = { key: string; words: string; scope: Scope; anyArguments?: true }
+
+const hostChoices: readonly Choice[] = [
+  { key: 'y', words: 'for 10 minutes', scope: 'once' },
+  { key: 't', words: 'for this task', scope: 'task' },
+  { key: 'a', words: 'for this project', scope: 'always' },
+]
+
+const otherChoices: readonly Choice[] = [
+  { key: 'y', words: 'once', scope: 'once' },
+  { key: 'a', words: 'always', scope: 'always' },
+]
+
+const callChoices: readonly Choice[] = [
+  { key: 'y', words: 'once', scope: 'once' },
+  { key: 't', words: 'these arguments in this task', scope: 'task' },
+  { key: 'a', words: 'these arguments in this project', scope: 'always' },
+]
+
+const anyChoices: readonly Choice[] = [
+  { key: 'any', words: 'any arguments in this task', scope: 'task', anyArguments: true },
+  { key: 'any always', words: 'any arguments in this project', scope: 'always', anyArguments: true },
+]
 
 function formatApproval({ id, taskTitle, since, approval }: Approval): string {
   const { bold, yellow, dim } = colorsFor(process.stdout)

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { formatToolUri, type Manifest, type ToolAllowlist } from '@matrix/manifest'
+import { digestValue, formatToolUri, type Manifest, type ToolAllowlist } from '@matrix/manifest'
 import { MatrixError, printable } from '@matrix/protocol'
 import {
   type ApprovalPort,
@@ -38,7 +38,7 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
   try {
     const worktree = resolve(options.worktree ?? '.')
     const approve = approvalPort(options.yes ?? false)
-    const always = openApprovalFile(join(dataFolder(), 'approvals', 'always.json'))
+    const always = openApprovalFile(approvalFile(worktree))
     const skill = onlyTool(agent.manifest, name)
     const tools = bootTools({ ...agent, skill, pool: bench.pool, worktree, approve, always })
     const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
@@ -47,6 +47,12 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
     process.off('SIGINT', interrupt)
     await bench.close()
   }
+}
+
+/** A relative path is another file in another folder, so what is approved for always is kept per folder. */
+function approvalFile(worktree: string): string {
+  const name = digestValue(worktree).replace('sha256:', '').slice(0, 32)
+  return join(dataFolder(), 'approvals', `${name}.json`)
 }
 
 /** An agent's server has the box of all its tools; for one call the box of that tool is enough. */
@@ -82,7 +88,11 @@ function approvalPort(yes: boolean): ApprovalPort | undefined {
   if (!yes && !isInteractive()) return undefined
   return async ({ id, inputDigest, uri, input, side_effect_class }) => {
     const shown = printable(JSON.stringify(input, null, 2))
-    const answer = yes ? 'y' : await ask(`${uri} (${side_effect_class})\n${shown}\nRun it? [y/N/always] `)
+    const answer = yes
+      ? 'y'
+      : await ask(
+          `${uri} (${side_effect_class})\n${shown}\nRun it? [y] once, [always] these arguments in this folder, [N] no: `,
+        )
     if (answer !== 'y' && answer !== 'always') return { decision: 'deny' }
     return { decision: 'allow', scope: answer === 'always' ? 'always' : 'once', id, inputDigest }
   }

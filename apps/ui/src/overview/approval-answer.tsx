@@ -13,7 +13,9 @@ import { formatDuration } from '../parts/formats.ts'
 import { splitInput } from './call-input.ts'
 
 type Scope = 'once' | 'task' | 'always'
-type Decision = { decision: 'deny'; reason?: string } | { decision: 'allow'; scope: Scope; inputDigest: string }
+type Decision =
+  | { decision: 'deny'; reason?: string }
+  | { decision: 'allow'; scope: Scope; inputDigest: string; anyArguments?: true }
 
 const said: Record<Scope, string> = {
   once: 'Allowed this once',
@@ -21,20 +23,32 @@ const said: Record<Scope, string> = {
   always: 'Allowed from now on',
 }
 
+const saidOfCall: Record<Scope, string> = {
+  once: 'Allowed this once',
+  task: 'Allowed with these arguments in this task',
+  always: 'Allowed with these arguments in this project',
+}
+
 const saidOfHost: Record<Scope, string> = {
-  ...said,
   once: 'Allowed for 10 minutes',
+  task: 'Allowed for this task',
   always: 'Allowed for this project',
 }
 
-/** What is asked for, exactly as it would run, and the four answers. What is allowed is what was shown: the digest goes along. */
+const saidOfAny = {
+  task: 'Allowed with any arguments in this task',
+  always: 'Allowed with any arguments in this project',
+}
+
+/** What is asked for, exactly as it would run, and the answers. What is allowed is what was shown: the digest goes along. */
 export function ApprovalAnswer({ item }: { item: Attention }) {
   const { approval, id, projectId } = item
-  const words = approval?.host ? saidOfHost : said
+  const isCall = approval?.uri.startsWith('matrix://tool/') ?? false
+  const words = approval?.host ? saidOfHost : isCall ? saidOfCall : said
   const [reason, setReason] = useState('')
   const { mutate, isPending } = useMutation({
     mutationFn: (body: Decision) => client.answerApproval({ projectId, approvalId: id, body }),
-    onSuccess: (_, body) => sayDone(body.decision === 'deny' ? 'Denied' : words[body.scope], item.taskTitle),
+    onSuccess: (_, body) => sayDone(saidAfter(body, words), item.taskTitle),
   })
   const inputDigest = approval?.inputDigest ?? ''
 
@@ -50,6 +64,7 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
 
   if (!approval) return <p>{item.text}</p>
   const allow = (scope: Scope) => mutate({ decision: 'allow', scope, inputDigest })
+  const allowAny = (scope: 'task' | 'always') => mutate({ decision: 'allow', scope, inputDigest, anyArguments: true })
 
   return (
     <div className="flex flex-col gap-3">
@@ -68,11 +83,21 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
           {approval.host ? 'For 10 minutes' : 'Allow once'}
         </Button>
         <Button isBusy={isPending} onClick={() => allow('task')}>
-          For this task
+          {isCall ? 'These arguments in this task' : 'For this task'}
         </Button>
         <Button isBusy={isPending} onClick={() => allow('always')}>
-          {approval.host ? 'For this project' : 'Always'}
+          {approval.host ? 'For this project' : isCall ? 'These arguments in this project' : 'Always'}
         </Button>
+        {approval.mayAllowAny ? (
+          <>
+            <Button isBusy={isPending} onClick={() => allowAny('task')}>
+              Any arguments in this task
+            </Button>
+            <Button isBusy={isPending} onClick={() => allowAny('always')}>
+              Any arguments in this project
+            </Button>
+          </>
+        ) : null}
         <form
           className="ml-auto flex gap-2 max-sm:w-full"
           onSubmit={(event) => {
@@ -93,6 +118,11 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
       </div>
     </div>
   )
+}
+
+function saidAfter(body: Decision, words: Record<Scope, string>): string {
+  if (body.decision === 'deny') return 'Denied'
+  return body.anyArguments && body.scope !== 'once' ? saidOfAny[body.scope] : words[body.scope]
 }
 
 /** A command reads as a command, a script as a script; anything else as the JSON that it is. */

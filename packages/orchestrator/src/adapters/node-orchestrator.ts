@@ -226,7 +226,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             return settings.deny
           },
           toolTimeoutMs: async () => (await current()).toolTimeoutMs,
-          always: openApprovalFile(join(dataDirectory, 'approvals', 'calls.json')),
+          always: openApprovalFile(join(directoryOf(project.id), 'approved-calls.json')),
           servers,
         },
         states,

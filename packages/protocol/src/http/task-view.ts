@@ -78,6 +78,8 @@ export const Attention = z.object({
       expiresAt: z.iso.datetime(),
       /** For a host that commands cannot reach: `once` is for 10 minutes, `always` for the project. */
       host: z.string().optional(),
+      /** Whether the user may allow the tool with any arguments, and not only with those that are shown. */
+      mayAllowAny: z.literal(true).optional(),
     })
     .optional(),
   /** For a conflict: the files. */

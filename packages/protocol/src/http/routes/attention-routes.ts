@@ -24,8 +24,10 @@ export const attentionRoutes = {
         z.object({
           decision: z.literal('allow'),
           scope: z.enum(['once', 'task', 'always']),
-          /** The digest of the arguments that were looked at. */
+          /** The digest of the arguments that were shown. The approval holds for these at every scope. */
           inputDigest: z.string(),
+          /** For `task` and `always`: the approval holds for any arguments. Refused where `mayAllowAny` is absent. */
+          anyArguments: z.boolean().optional(),
         }),
       ]),
     },
