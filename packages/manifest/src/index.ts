@@ -14,6 +14,7 @@ export { checkGpars } from './gpars/gpars-check.ts'
 export { importServers, type ServerImport } from './import/import.ts'
 export type { HttpDraft, ManifestDraft, ServerDraft, StdioDraft } from './import/manifest-draft.ts'
 export { type Bijection, checkBijection, formatBijection } from './lock/bijection.ts'
+export { findUndeclared } from './lock/declared-argument.ts'
 export {
   createLock,
   formatLock,
@@ -37,7 +38,7 @@ export { checkManifest } from './manifest/manifest-check.ts'
 export { type Ecosystem, parsePackageSpec } from './manifest/package-spec.ts'
 export { formatToolUri, isExactVersion, isPin, parseToolUri, type ToolUri } from './manifest/tool-uri.ts'
 export { buildWireNames, type WireNames } from './manifest/wire-name.ts'
-export { isCommandAllowed, isCommandDenied } from './policy/command-pattern.ts'
+export { findFixedStart, isCommandAllowed, isCommandDenied } from './policy/command-pattern.ts'
 export { isHostDenied, matchesHostList } from './policy/host-list.ts'
 export { isPathDenied, matchesPathList, mayHoldDenied, type PathBase } from './policy/path-list.ts'
 export { Hook, HookTrigger, Policy, ToolSettings } from './policy/policy.ts'

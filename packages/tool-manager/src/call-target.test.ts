@@ -14,7 +14,7 @@ test('paths, commands and hosts are found by the names of their arguments, at an
   })
 
   expect(target.paths).toEqual(expect.arrayContaining(['a', 'b', 'c']))
-  expect(target).toMatchObject({ commands: ['ls'], hosts: ['x.example'] })
+  expect(target).toMatchObject({ commands: [{ text: 'ls' }], hosts: ['x.example'] })
 })
 
 test('a path counts both as it is written and as links lead', async () => {

@@ -2,17 +2,26 @@ import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { PathBase } from '@matrix/manifest'
+import { parseShellText, type ShellText } from './shell/shell-text.ts'
 
 /** What a call is aimed at, as far as its arguments tell: what lists of paths, commands and hosts are held against. */
 export type CallTarget = {
   paths: string[]
   /** Those of the paths that are folders, so that what lies in them is in reach as well. */
   folders: string[]
-  commands: string[]
+  commands: ShellText[]
   hosts: string[]
+  /** Which of the three an argument says by its name. What none says is guessed from every text, and never allowed by a list. */
+  named: { paths: boolean; commands: boolean; hosts: boolean }
 }
 
-export const noTarget: CallTarget = { paths: [], folders: [], commands: [], hosts: [] }
+export const noTarget: CallTarget = {
+  paths: [],
+  folders: [],
+  commands: [],
+  hosts: [],
+  named: { paths: false, commands: false, hosts: false },
+}
 
 const pathKey =
   /(?:^|_|-)(?:path|paths|file|files|filename|filepath|dir|directory|folder|source|destination|cwd|root)$/i
@@ -20,7 +29,11 @@ const commandKey = /^(?:command|commands|cmd|script)$/i
 const hostKey = /(?:^|_|-)(?:url|urls|uri|endpoint|host|hostname|domain)$/i
 
 /** Reads the target out of the arguments. A path counts as it is written and as the links on the way to it lead. */
-export async function findCallTarget(input: Record<string, unknown>, base: PathBase): Promise<CallTarget> {
+export async function findCallTarget(
+  input: Record<string, unknown>,
+  base: PathBase,
+  { hasCommandRule = true } = {},
+): Promise<CallTarget> {
   const named = { paths: new Set<string>(), commands: new Set<string>(), hosts: new Set<string>() }
   const texts: string[] = []
   walk(input, '', (key, text) => {
@@ -39,11 +52,13 @@ export async function findCallTarget(input: Record<string, unknown>, base: PathB
   // What does not say where it goes starts where it is.
   const reached = named.paths.size > 0 ? real : [...real, base.cwd]
   const kinds = await Promise.all(reached.map(isFolder))
+  const commands = named.commands.size > 0 ? [...named.commands] : texts
   return {
     folders: [...new Set(reached.filter((_, index) => kinds[index]))],
     paths: [...new Set([...paths.map((path) => expandHome(path, base)), ...real])],
-    commands: named.commands.size > 0 ? [...named.commands] : texts,
+    commands: hasCommandRule ? await Promise.all(commands.map(parseShellText)) : [],
     hosts: [...named.hosts],
+    named: { paths: named.paths.size > 0, commands: named.commands.size > 0, hosts: named.hosts.size > 0 },
   }
 }
 

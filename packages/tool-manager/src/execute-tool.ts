@@ -1,4 +1,4 @@
-import { findToolSettings, formatToolUri } from '@matrix/manifest'
+import { findToolSettings, findUndeclared, formatToolUri, type ToolSurface } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
 import { isBuiltinServer } from './builtin/builtin-surface.ts'
@@ -86,8 +86,9 @@ async function passGate(
   const { policy } = tools.gate.grant
   const name = policyName(tool)
   // Following links costs more than most calls do, so only those with something to hold them against are looked at.
-  const hasSettings = policy && findToolSettings(policy.toolsSettings, name)
-  const target = hasSettings ? await findCallTarget(input, tools.gate.base) : noTarget
+  const settings = policy && findToolSettings(policy.toolsSettings, name)
+  const hasCommandRule = Boolean(settings?.allowedCommands ?? settings?.deniedCommands)
+  const target = settings ? await findCallTarget(input, tools.gate.base, { hasCommandRule }) : noTarget
 
   const first = checkGate({ tool, target }, tools.gate)
   if (first.verdict === 'deny' && first.step === 'user') return deny(tools, tool, first)
@@ -160,10 +161,20 @@ function send(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOp
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
     const surface = live.get(tool.tool.name)
     if (!surface) throw new MatrixError('TOOL_DRIFT', `"${tool.server.alias}" no longer has "${tool.tool.name}".`)
+    assertDeclared(surface, input)
     answersWhenEnded = isBuiltin
     return connection.callTool(surface, input, { limit, signal, onProgress, meta: metaOf(tools, tool), isBuiltin })
   })
   return signal ? untilAborted(answer, signal, () => answersWhenEnded) : answer
+}
+
+/** The gate looks at arguments by their names, so one that the definition does not have could be looked at in place of another. */
+function assertDeclared({ name, inputSchema }: ToolSurface, input: Input): void {
+  const [undeclared] = findUndeclared(inputSchema, input)
+  if (undeclared === undefined) return
+  throw new MatrixError('TOOL_FAILED', `${name} has no argument ${JSON.stringify(undeclared.slice(0, 200))}.`, {
+    hint: 'Send only arguments that the definition of the tool declares.',
+  })
 }
 
 function redacted(listener: (progress: CallProgress) => void, redactor: Redactor): (progress: CallProgress) => void {

@@ -1,15 +1,17 @@
 import { type Policy, SideEffect, type Tool, type ToolSettings } from '@matrix/manifest'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { CallTarget } from './call-target.ts'
 import { checkGate, type GateRules, isDenied } from './gate.ts'
 import { buildRegistry } from './registry.ts'
 import { manifestOf, scriptedServer } from './scripted-server.testing.ts'
+import { parseShellText } from './shell/shell-text.ts'
 
-test('without a policy a tool of an allowed class runs', () => {
-  expect(decide({})).toEqual({ verdict: 'allow' })
+test('without a policy a tool of an allowed class runs', async () => {
+  expect(await decide({})).toEqual({ verdict: 'allow' })
 })
 
-test('each step is asked in its order, and the first that says no gives the reason', () => {
+test('each step is asked in its order, and the first that says no gives the reason', async () => {
   const everything = {
     deny: ['@scripted'],
     blocked: 'by a hook',
@@ -20,17 +22,17 @@ test('each step is asked in its order, and the first that says no gives the reas
   const without = (...keys: string[]) =>
     Object.fromEntries(Object.entries(everything).filter(([key]) => !keys.includes(key)))
 
-  expect(decide(everything)).toMatchObject({ step: 'user' })
-  expect(decide(without('deny'))).toMatchObject({ step: 'hook' })
-  expect(decide(without('deny', 'blocked'))).toMatchObject({ step: 'skill' })
-  expect(decide(without('deny', 'blocked', 'skill'))).toMatchObject({ step: 'side-effects' })
-  expect(decide(without('deny', 'blocked', 'skill', 'manifest'))).toMatchObject({ step: 'settings' })
+  expect(await decide(everything)).toMatchObject({ step: 'user' })
+  expect(await decide(without('deny'))).toMatchObject({ step: 'hook' })
+  expect(await decide(without('deny', 'blocked'))).toMatchObject({ step: 'skill' })
+  expect(await decide(without('deny', 'blocked', 'skill'))).toMatchObject({ step: 'side-effects' })
+  expect(await decide(without('deny', 'blocked', 'skill', 'manifest'))).toMatchObject({ step: 'settings' })
 })
 
 test.each(['@scripted', '@scripted/echo', 'mcp__scripted__echo', 'mcp__scripted__*'])(
   'the user denies a tool by %s',
-  (name) => {
-    expect(decide({ deny: [name] })).toMatchObject({ verdict: 'deny', step: 'user' })
+  async (name) => {
+    expect(await decide({ deny: [name] })).toMatchObject({ verdict: 'deny', step: 'user' })
   },
 )
 
@@ -40,17 +42,19 @@ test.each(['bash', '@mxd/bash', 'mcp__mxd__bash'])("the user denies one of Matri
   expect([isDenied([name], own), isDenied([name], { ...own, tool: 'search' })]).toEqual([true, false])
 })
 
-test('a tool that is not in allowedTools is asked about', () => {
-  expect(decide({ policy: policy({}) })).toMatchObject({ verdict: 'ask' })
-  expect(decide({ policy: policy({ allowedTools: ['@scripted/echo'] }) })).toEqual({ verdict: 'allow' })
+test('a tool that is not in allowedTools is asked about', async () => {
+  expect(await decide({ policy: policy({}) })).toMatchObject({ verdict: 'ask' })
+  expect(await decide({ policy: policy({ allowedTools: ['@scripted/echo'] }) })).toEqual({ verdict: 'allow' })
 })
 
-test('a tool that the policy does not show cannot be called by guessing its name', () => {
-  expect(decide({ policy: policy({ tools: [], allowedTools: ['@scripted'] }) })).toMatchObject({ verdict: 'deny' })
+test('a tool that the policy does not show cannot be called by guessing its name', async () => {
+  expect(await decide({ policy: policy({ tools: [], allowedTools: ['@scripted'] }) })).toMatchObject({
+    verdict: 'deny',
+  })
 })
 
-test('a chain tool never runs, whatever is allowed', () => {
-  expect(decide({ effect: 'chain', manifest: { allowed_side_effects: [...SideEffect.options] } })).toMatchObject({
+test('a chain tool never runs, whatever is allowed', async () => {
+  expect(await decide({ effect: 'chain', manifest: { allowed_side_effects: [...SideEffect.options] } })).toMatchObject({
     verdict: 'deny',
     step: 'side-effects',
   })
@@ -82,32 +86,44 @@ test.each<[string, ToolSettings, object, string]>([
     { paths: ['src'], hosts: ['x'] },
     'deny',
   ],
-])('%s', (_, settings, target, verdict) => {
+])('%s', async (_, settings, target, verdict) => {
   const rules = { policy: policy({ toolsSettings: { '@scripted/echo': settings } }) }
 
-  expect(decide(rules, target)).toMatchObject({ verdict })
+  expect(await decide(rules, target)).toMatchObject({ verdict })
 })
 
-test('a denial holds for a tool that runs unasked, while its allow lists no longer matter', () => {
+test('a denial and an allow list both hold for a tool that runs unasked', async () => {
   const settings = { '@scripted/echo': { deniedPaths: ['secrets'], allowedPaths: ['src'] } }
   const rules = { policy: policy({ allowedTools: ['@scripted'], toolsSettings: settings }) }
 
-  expect(decide(rules, { paths: ['secrets/a'] })).toMatchObject({ verdict: 'deny' })
-  expect(decide(rules, { paths: ['doc/a'] })).toMatchObject({ verdict: 'allow' })
+  expect(await decide(rules, { paths: ['secrets/a'] })).toMatchObject({ verdict: 'deny' })
+  expect(await decide(rules, { paths: ['doc/a'] })).toMatchObject({ verdict: 'ask' })
+  expect(await decide(rules, { paths: ['src/a'] })).toMatchObject({ verdict: 'allow' })
 })
 
-test('more denials never allow more', () => {
+test.each<[string, ToolSettings, object]>([
+  ['an allowed path', { allowedPaths: ['src'] }, { paths: ['src/a'], named: { paths: false } }],
+  ['an allowed command', { allowedCommands: ['ls'] }, { commands: ['ls'], named: { commands: false } }],
+  ['a denied command', { deniedCommands: ['rm .*'] }, { commands: ['ls'], named: { commands: false } }],
+  ['an allowed host', { allowedHosts: ['x'] }, { hosts: ['x'], named: { hosts: false } }],
+])('a rule about %s asks where no argument says what it is', async (_, settings, target) => {
+  const rules = { policy: policy({ allowedTools: ['@scripted'], toolsSettings: { '@scripted/echo': settings } }) }
+
+  expect(await decide(rules, target)).toMatchObject({ verdict: 'ask' })
+})
+
+test('more denials never allow more', async () => {
   const word = fc.constantFrom('a', 'b', 'a/b', '*', '@scripted', '@scripted/echo', '.*')
   const words = fc.array(word, { maxLength: 3 })
-  fc.assert(
-    fc.property(words, words, words, words, (deniedPaths, deny, allowedTools, paths) => {
+  await fc.assert(
+    fc.asyncProperty(words, words, words, words, async (deniedPaths, deny, allowedTools, paths) => {
       const rules = (denied: string[], more: string[]) => ({
         deny: more,
         policy: policy({ allowedTools, toolsSettings: { '@scripted/echo': { deniedPaths: denied } } }),
       })
       const rank = { deny: 0, ask: 1, allow: 2 }
-      const loose = decide(rules([], []), { paths })
-      const strict = decide(rules(deniedPaths, deny), { paths })
+      const loose = await decide(rules([], []), { paths })
+      const strict = await decide(rules(deniedPaths, deny), { paths })
 
       expect(rank[strict.verdict]).toBeLessThanOrEqual(rank[loose.verdict])
     }),
@@ -116,13 +132,24 @@ test('more denials never allow more', () => {
 
 type Rules = Partial<Omit<GateRules, 'grant'>> & { policy?: Policy; manifest?: object; effect?: SideEffect }
 
-function decide({ policy: held, manifest, effect = 'read', ...rules }: Rules, target: object = {}) {
+async function decide({ policy: held, manifest, effect = 'read', ...rules }: Rules, target: object = {}) {
   const tools: Tool[] = [{ name: 'echo', side_effect_class: effect }]
   const declared = manifestOf([{ ...scriptedServer(), tools }], manifest)
   const tool = buildRegistry(declared).resolve('echo')
   const base = { cwd: '/repo', home: '/home/me' }
-  const aim = { paths: ['a'], folders: [], commands: ['ls'], hosts: [], ...target }
-  return checkGate({ tool, target: aim }, { grant: { manifest: declared, policy: held }, base, ...rules })
+  return checkGate(
+    { tool, target: await aimOf(target) },
+    { grant: { manifest: declared, policy: held }, base, ...rules },
+  )
+}
+
+async function aimOf({ commands = ['ls'], ...more }: { commands?: string[] }): Promise<CallTarget> {
+  const named = { paths: true, commands: true, hosts: true }
+  return {
+    ...{ paths: ['a'], folders: [], hosts: [], named },
+    commands: await Promise.all(commands.map(parseShellText)),
+    ...more,
+  }
 }
 
 function policy(more: Partial<Policy>): Policy {

@@ -2,8 +2,6 @@ import {
   findToolSettings,
   formatToolUri,
   type Grant,
-  isCommandAllowed,
-  isCommandDenied,
   isHostDenied,
   isPathDenied,
   isToolAllowed,
@@ -21,6 +19,7 @@ import {
 import { BUILTIN_ALIAS } from '@matrix/protocol'
 import type { CallTarget } from './call-target.ts'
 import type { ResolvedTool } from './registry.ts'
+import { isShellAllowed, isShellDenied } from './shell/command-rule.ts'
 
 /** `reason` is for the person who reads the log; the model only learns that it was denied. */
 export type Verdict =
@@ -124,7 +123,7 @@ function checkDenials({ tool, target }: GateCall, { grant: { policy }, base }: G
     : target.folders.find((each) => mayHoldDenied(deniedPaths, each, base))
   if (folder !== undefined)
     return denied('settings', `${nameOf(tool)} may not touch something that may lie in ${folder}.`)
-  if (deniedCommands.length > 0 && target.commands.some((each) => isCommandDenied(deniedCommands, each)))
+  if (deniedCommands.length > 0 && target.commands.some((each) => isShellDenied(deniedCommands, each)))
     return denied('settings', `${nameOf(tool)} may not run this command.`)
   const host = deniedHosts.length > 0 ? target.hosts.find((each) => isHostDenied(deniedHosts, each)) : undefined
   return host === undefined ? undefined : denied('settings', `${nameOf(tool)} may not reach ${host}.`)
@@ -134,21 +133,42 @@ function checkApproval(call: GateCall, { grant: { policy }, base }: GateRules): 
   if (!policy) return allow
   const { tool, target } = call
   const name = policyName(tool)
-  if (isToolAllowed(policy.allowedTools, name)) return allow
   const settings = findToolSettings(policy.toolsSettings, name) ?? {}
+  const undecided = findUndecided(settings, target)
+  if (undecided !== undefined) return askOrDeny(settings, `${nameOf(tool)}: ${undecided}`)
+  if (isToolAllowed(policy.allowedTools, name) && !hasAllowList(settings)) return allow
   if (isListed(settings, target, base)) return allow
-  if (settings.autoAllowReadonly && tool.tool.side_effect_class === 'read') return allow
-  if (settings.denyByDefault) return denied('settings', `No list of ${nameOf(tool)} allows this call.`)
-  return { verdict: 'ask', reason: `${nameOf(tool)} is not among the tools that run unasked.` }
+  if (!hasAllowList(settings) && settings.autoAllowReadonly && tool.tool.side_effect_class === 'read') return allow
+  if (hasAllowList(settings)) return askOrDeny(settings, `No list of ${nameOf(tool)} allows this call.`)
+  return askOrDeny(settings, `${nameOf(tool)} is not among the tools that run unasked.`)
+}
+
+function askOrDeny({ denyByDefault }: ToolSettings, reason: string): Verdict {
+  return denyByDefault ? denied('settings', reason) : { verdict: 'ask', reason }
+}
+
+/** Why a deny list cannot say yes or no to a call, if so. */
+function findUndecided({ deniedCommands = [] }: ToolSettings, { commands, named }: CallTarget): string | undefined {
+  if (deniedCommands.length === 0) return undefined
+  if (!named.commands) return 'none of its arguments is known to be a command.'
+  const unclear = commands.find((each) => isShellDenied(deniedCommands, each) === undefined)
+  return (
+    unclear &&
+    `whether the command is denied cannot be told: ${unclear.unknown ?? 'a part of it is known only when it runs'}.`
+  )
+}
+
+function hasAllowList({ allowedPaths, allowedCommands, allowedHosts }: ToolSettings): boolean {
+  return Boolean(allowedPaths ?? allowedCommands ?? allowedHosts)
 }
 
 /** Each list that there is must hold everything of its kind; one list alone never stands in for another. */
-function isListed(settings: ToolSettings, { paths, commands, hosts }: CallTarget, base: PathBase): boolean {
+function isListed(settings: ToolSettings, { paths, commands, hosts, named }: CallTarget, base: PathBase): boolean {
   const { allowedPaths, allowedCommands, allowedHosts } = settings
   const answers = [
-    allowedPaths && paths.length > 0 && paths.every((path) => matchesPathList(allowedPaths, path, base)),
-    allowedCommands && commands.length > 0 && commands.every((each) => isCommandAllowed(allowedCommands, each)),
-    allowedHosts && hosts.length > 0 && hosts.every((host) => matchesHostList(allowedHosts, host)),
+    allowedPaths && named.paths && paths.every((path) => matchesPathList(allowedPaths, path, base)),
+    allowedCommands && named.commands && commands.every((each) => isShellAllowed(allowedCommands, each)),
+    allowedHosts && named.hosts && hosts.every((host) => matchesHostList(allowedHosts, host)),
   ].filter((answer) => answer !== undefined)
   return answers.length > 0 && answers.every(Boolean)
 }

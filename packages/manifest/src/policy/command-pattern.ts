@@ -20,21 +20,40 @@ export function parseCommandPattern(text: string, { dotAll = false } = {}): Comm
   }
 }
 
-/** Whether one of the patterns is the whole command. One that cannot be read allows nothing. */
+/** Whether one of the patterns is the whole of one simple command. One that cannot be read allows nothing. */
 export function isCommandAllowed(patterns: readonly string[], command: string): boolean {
   return patterns.some((text) => {
-    const pattern = parseCommandPattern(text)
+    const pattern = recall(text)
     return 'matches' in pattern && pattern.matches(command)
   })
 }
 
 /**
- * The same for a deny list, erring on the side of denial: one that cannot be read denies everything, and `.` also
- * matches a line break, or a second line would be a way past it.
+ * The same for a deny list, erring on the side of denial: one that cannot be read denies everything.
  */
 export function isCommandDenied(patterns: readonly string[], command: string): boolean {
   return patterns.some((text) => {
-    const pattern = parseCommandPattern(text, { dotAll: true })
+    const pattern = recall(text)
     return !('matches' in pattern) || pattern.matches(command)
   })
+}
+
+/** The characters that every match of a pattern begins with; none where that cannot be told at a glance. */
+export function findFixedStart(text: string): string {
+  if (text.includes('|')) return ''
+  const [start = ''] = /^[^\\^$.*+?()[\]{}]*/.exec(text) ?? []
+  return /^[*?{]/.test(text.slice(start.length)) ? start.slice(0, -1) : start
+}
+
+const compiled = new Map<string, CommandPattern>()
+const MAX_COMPILED = 1_000
+
+/** `.` also matches a line break: in one command it can only stand inside a word. */
+function recall(text: string): CommandPattern {
+  const known = compiled.get(text)
+  if (known) return known
+  const pattern = parseCommandPattern(text, { dotAll: true })
+  if (compiled.size >= MAX_COMPILED) compiled.clear()
+  compiled.set(text, pattern)
+  return pattern
 }
