@@ -134,7 +134,10 @@ const texts = fc
     fc.array(fc.constantFrom(...operators), { minLength: 4, maxLength: 4 }),
     fc.constantFrom(...shapes),
   )
-  .map(([words, joins, shape]) => ({ words, text: shape(words.reduce<string>((a, b, at) => `${a}${joins[at]}${b}`)) }))
+  .map(([words, joins, shape]) => ({
+    words,
+    text: shape(words.map((word, at) => (at === 0 ? word : `${joins[at - 1]}${word}`)).join('')),
+  }))
 
 test('a text is allowed exactly when each simple command in it is', async () => {
   await fc.assert(
