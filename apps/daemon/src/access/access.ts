@@ -24,18 +24,20 @@ export type Access = {
     code: string
     name: string
     key: DeviceKey
+    source: string
   }): Promise<{ deviceId: string; state: 'waiting' | 'enrolled' }>
   confirm(deviceId: string): Promise<DeviceView>
   list(identity: Identity): DeviceView[]
   revoke(deviceId: string): Promise<void>
   /** Waits for what is still being written. */
   close(): Promise<void>
-  challenge(deviceId: string): { challengeId: string; ciphertext: string }
+  challenge(request: { deviceId: string; source: string }): { challengeId: string; ciphertext: string }
   signIn(answer: {
     challengeId: string
     deviceId: string
     proof: string
     origin: string
+    source: string
     cookie: string | undefined
   }): Promise<SignedIn>
   signOut(identity: Identity): void
@@ -68,10 +70,13 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   const challenges = openChallenges(devices.findKey, { elapsed })
   const sessions = openSessions({ now, limits: sessionLimits })
   const limits = {
-    codes: openLimit('codes', { perMinute: 10, elapsed }),
-    challenges: openLimit('sign-ins', { perMinute: 120, elapsed }),
-    answers: openLimit('sign-ins', { perMinute: 120, elapsed }),
+    codes: openLimit('codes', { perSource: 10, together: 600, elapsed }),
+    strangers: openLimit('sign-ins', { perSource: 64, together: 1200, elapsed }),
+    // Enrolled devices have their own share, counted for each of them, which no stranger can use up.
+    devices: openLimit('sign-ins', { perSource: 60, together: 1200, elapsed }),
   }
+  const limit = (source: string, deviceId: string, isDevice: boolean) =>
+    isDevice ? limits.devices.take(`${deviceId} ${source}`) : limits.strangers.take(source)
 
   const add = async (device: { id: string; name: string; key: DeviceKey }) => {
     const added = await devices.add(device)
@@ -101,9 +106,9 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       const { code, validMs } = enrolment.open(options)
       return { code, expiresAt: new Date(now() + validMs).toISOString() }
     },
-    async enrol({ code, name, key }) {
-      limits.codes.take()
-      const device = enrolment.handIn(code, { name, key })
+    async enrol({ code, name, key, source }) {
+      limits.codes.take(source)
+      const device = enrolment.handIn(code, { name, key, source })
       if (device.trusted) await add(device)
       return { deviceId: device.id, state: device.trusted ? 'enrolled' : 'waiting' }
     },
@@ -126,12 +131,14 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       await devices.remove(deviceId)
       report('A device was revoked.', { deviceId })
     },
-    challenge(deviceId) {
-      limits.challenges.take()
+    challenge({ deviceId, source }) {
+      limit(source, deviceId, devices.findKey(deviceId) !== undefined)
       return challenges.pose(deviceId)
     },
-    async signIn({ cookie, ...answer }) {
-      limits.answers.take()
+    async signIn({ cookie, source, ...answer }) {
+      const { challengeId, deviceId } = answer
+      const isDevice = devices.findKey(deviceId) !== undefined && challenges.isPosed(challengeId, deviceId)
+      limit(source, deviceId, isDevice)
       challenges.check(answer)
       // A full disk must not keep anyone from coming in to see it.
       devices

@@ -2,48 +2,61 @@ import { createHmac, createPublicKey, type KeyObject, randomBytes } from 'node:c
 import { MatrixError } from '@matrix/protocol'
 import { loginProofText } from '@matrix/protocol/http'
 import { encryptRiddle } from './device-key.ts'
-import { createSecret, isSameSecret } from './secret.ts'
+import { isSameSecret } from './secret.ts'
 
 const lifetimeMs = 60_000
-const mostOutstanding = 64
 
 export type Challenges = {
   /** A riddle for a device. Whether the device is known cannot be told from it. */
   pose(deviceId: string): { challengeId: string; ciphertext: string }
+  /** Whether this daemon posed the challenge to this device less than a minute ago. */
+  isPosed(challengeId: string, deviceId: string): boolean
   /** Throws unless the riddle was solved by this device for this origin, in time and for the first time. */
   check(answer: { challengeId: string; deviceId: string; proof: string; origin: string }): void
 }
 
+/** A challenge carries its own expiry and seal, so posing one keeps nothing in memory: no flood can use it up. */
 export function openChallenges(
   findKey: (deviceId: string) => KeyObject | undefined,
   { elapsed }: { elapsed(): number },
 ): Challenges {
-  const outstanding = new Map<string, { deviceId: string; nonce: Buffer; expiresAt: number }>()
+  const key = randomBytes(32)
+  const answered = new Map<string, number>()
   const decoy = createDecoy()
+
+  const seal = (purpose: 'id' | 'nonce', text: string, deviceId: string) =>
+    createHmac('sha256', key).update(`${purpose}|${text}|${deviceId}`).digest()
+
+  function expiryOf(challengeId: string, deviceId: string): number {
+    const [random = '', expiresAt = '', given = ''] = challengeId.split('.')
+    const isOurs = isSameSecret(given, seal('id', `${random}.${expiresAt}`, deviceId).toString('base64url'))
+    return isOurs ? Number.parseInt(expiresAt, 36) : 0
+  }
+
+  const isPosed = (challengeId: string, deviceId: string) => expiryOf(challengeId, deviceId) > elapsed()
 
   return {
     pose(deviceId) {
-      for (const [id, { expiresAt }] of outstanding) if (expiresAt <= elapsed()) outstanding.delete(id)
-      if (outstanding.size >= mostOutstanding)
-        throw new MatrixError('RATE_LIMITED', 'Too many sign-ins have been started at once.')
-
-      const key = findKey(deviceId) ?? decoy
-      const challengeId = createSecret()
-      const nonce = randomBytes(32)
-      outstanding.set(challengeId, { deviceId, nonce, expiresAt: elapsed() + lifetimeMs })
-      return { challengeId, ciphertext: encryptRiddle(key, nonce).toString('base64') }
+      const expiresAt = Math.ceil(elapsed() + lifetimeMs)
+        .toString(36)
+        .padStart(9, '0')
+      const text = `${randomBytes(16).toString('base64url')}.${expiresAt}`
+      const challengeId = `${text}.${seal('id', text, deviceId).toString('base64url')}`
+      const nonce = seal('nonce', challengeId, deviceId)
+      return { challengeId, ciphertext: encryptRiddle(findKey(deviceId) ?? decoy, nonce).toString('base64') }
     },
+    isPosed,
     check({ challengeId, deviceId, proof, origin }) {
-      const challenge = outstanding.get(challengeId)
-      // Used up by the first answer, right or wrong.
-      outstanding.delete(challengeId)
-      const { nonce, expiresAt } = challenge ?? { nonce: randomBytes(32), expiresAt: 0 }
-      const expected = createHmac('sha256', nonce)
+      for (const [id, expiresAt] of answered) if (expiresAt <= elapsed()) answered.delete(id)
+      const isFirst = isPosed(challengeId, deviceId) && !answered.has(challengeId)
+      // Used up by the first answer, right or wrong. Only genuine challenges of known devices are remembered.
+      if (isFirst && findKey(deviceId)) answered.set(challengeId, expiryOf(challengeId, deviceId))
+      const expected = createHmac('sha256', seal('nonce', challengeId, deviceId))
         .update(loginProofText(challengeId, deviceId, origin))
         .digest('base64')
       const isSolved = isSameSecret(proof, expected)
-      if (!isSolved || challenge?.deviceId !== deviceId || expiresAt <= elapsed() || !findKey(deviceId))
-        // Never why: whoever guesses learns nothing.
+      if (!isSolved || !isFirst || !findKey(deviceId))
+        // Never why: a guess learns nothing.
         throw new MatrixError('AUTH_FAILED', 'Signing in did not work.')
     },
   }

@@ -8,6 +8,8 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const codeLength = 10
 const windowMs = 5 * 60_000
 const mostTries = 5
+/** Of all sources together; of 50 bits, they guess none. */
+const mostTriesTogether = 500
 
 export type WaitingDevice = { id: string; name: string; key: DeviceJwk }
 
@@ -18,7 +20,7 @@ export type Enrolment = {
    */
   open(options: { trusted: boolean }): { code: string; validMs: number }
   /** Uses the code up. */
-  handIn(code: string, device: { name: string; key: DeviceJwk }): WaitingDevice & { trusted: boolean }
+  handIn(code: string, device: { name: string; key: DeviceJwk; source: string }): WaitingDevice & { trusted: boolean }
   waiting(): WaitingDevice[]
   /** Takes a waiting device out, to be enrolled. */
   confirm(id: string): WaitingDevice
@@ -28,7 +30,7 @@ export type Enrolment = {
 
 /** How a new device becomes known: a one-time code proves that its user has the terminal, a look at the fingerprint that it is theirs. */
 export function openEnrolment({ elapsed }: { elapsed(): number }): Enrolment {
-  let window: { digest: string; expiresAt: number; tries: number; trusted: boolean } | undefined
+  let window: { digest: string; expiresAt: number; tries: Map<string, number>; trusted: boolean } | undefined
   const waiting = new Map<string, WaitingDevice & { expiresAt: number }>()
 
   const stillWaiting = () => {
@@ -39,14 +41,17 @@ export function openEnrolment({ elapsed }: { elapsed(): number }): Enrolment {
   return {
     open({ trusted }) {
       const code = Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('')
-      window = { digest: digestOf(code), expiresAt: elapsed() + windowMs, tries: 0, trusted }
+      window = { digest: digestOf(code), expiresAt: elapsed() + windowMs, tries: new Map(), trusted }
       return { code, validMs: windowMs }
     },
-    handIn(code, { name, key }) {
-      if (!window || window.expiresAt <= elapsed()) throw refused('No code is valid at the moment.')
-      window.tries += 1
+    handIn(code, { name, key, source }) {
+      // A source that guessed too often is told the same: its guesses close the window for itself only.
+      const tries = window?.tries.get(source) ?? 0
+      if (!window || window.expiresAt <= elapsed() || tries >= mostTries)
+        throw refused('No code is valid at the moment.')
+      window.tries.set(source, tries + 1)
       const isRight = isSameSecret(digestOf(normalise(code)), window.digest)
-      if (!isRight && window.tries >= mostTries) window = undefined
+      if (!isRight && sumOf(window.tries) >= mostTriesTogether) window = undefined
       if (!isRight || !window) throw refused('The code is not right.')
 
       const { id } = readDeviceKey(key)
@@ -73,4 +78,8 @@ function normalise(code: string): string {
 
 function refused(message: string): MatrixError {
   return new MatrixError('AUTH_FAILED', message, { hint: 'Run matrix device add to get a new code.' })
+}
+
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0)
 }

@@ -1,19 +1,30 @@
 import { MatrixError } from '@matrix/protocol'
 
-export type Limit = { take(): void }
+export type Limit = {
+  /** Throws once this source, or all sources together, have asked too often. */
+  take(source: string): void
+}
 
-/** Counts for everyone together: whoever comes over loopback has the same address, so counting by address is no use. */
-export function openLimit(what: string, { perMinute, elapsed }: { perMinute: number; elapsed(): number }): Limit {
+export type LimitOptions = { perSource: number; together: number; elapsed(): number }
+
+/** Counts per source within a minute. What a source asks beyond its own share is not charged to the others. */
+export function openLimit(what: string, { perSource, together, elapsed }: LimitOptions): Limit {
   let windowStart = elapsed()
-  let count = 0
+  let total = 0
+  // At most `together` entries: a source that was not counted is not kept.
+  const counts = new Map<string, number>()
   return {
-    take() {
+    take(source) {
       if (elapsed() - windowStart >= 60_000) {
         windowStart = elapsed()
-        count = 0
+        total = 0
+        counts.clear()
       }
-      count += 1
-      if (count > perMinute) throw new MatrixError('RATE_LIMITED', `Too many ${what} within a minute.`)
+      const count = counts.get(source) ?? 0
+      if (count >= perSource || total >= together)
+        throw new MatrixError('RATE_LIMITED', `Too many ${what} within a minute.`)
+      counts.set(source, count + 1)
+      total += 1
     },
   }
 }

@@ -1,5 +1,6 @@
 import { constants, createHmac, generateKeyPairSync, privateDecrypt } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { createClient, createDeviceKey, type DeviceKeyPair, enrolDevice, signIn } from '@matrix/client'
 import { loginProofText, routes } from '@matrix/protocol/http'
@@ -186,18 +187,43 @@ test('a challenge for an unknown device looks like any other', async () => {
   expect(unknown.ciphertext).toHaveLength(known.ciphertext.length)
 })
 
-test('a flood of sign-ins is stopped, also for whoever comes from elsewhere', async () => {
-  const statuses: string[] = []
-  for (let n = 0; n < 66; n += 1)
-    statuses.push(
-      await daemon.local.challenge({ body: { deviceId: 'f'.repeat(64) } }).then(
-        () => 'posed',
-        (error) => error.code,
-      ),
-    )
+test('a flood of sign-ins is stopped, and keeps neither an enrolled device nor another source out', async () => {
+  const { deviceId } = await openBrowser(daemon, key)
+  const stranger = { deviceId: 'f'.repeat(64) }
+  const statuses: number[] = []
+  for (let n = 0; n < 70; n += 1) statuses.push(await post('/api/auth/challenge', stranger))
+  const answers: number[] = []
+  for (let n = 0; n < 5; n += 1)
+    answers.push(await post('/api/auth/answer', { ...stranger, challengeId: 'x', proof: 'AAAA' }))
 
-  expect(statuses.filter((status) => status === 'posed')).toHaveLength(64)
-  expect(statuses.at(-1)).toBe('RATE_LIMITED')
+  expect(statuses).toEqual([...Array(64).fill(200), ...Array(6).fill(429)])
+  expect(answers).toEqual(Array(5).fill(429))
+  expect(await post('/api/auth/challenge', stranger, '127.0.0.2')).toBe(200)
+  await browser().signInHere(deviceId)
+})
+
+test('challenges that nobody answers use nothing up', async () => {
+  const { deviceId } = await openBrowser(daemon, key)
+  const another = await openBrowser(daemon, otherKey)
+  for (let n = 0; n < 50; n += 1) {
+    await daemon.local.challenge({ body: { deviceId } })
+    await daemon.local.challenge({ body: { deviceId: another.deviceId } })
+  }
+
+  await browser().signInHere(deviceId)
+})
+
+test('wrong codes from one source do not close the enrolment of another', async () => {
+  const { code } = await daemon.local.openEnrolment()
+  const jwk = await crypto.subtle.exportKey('jwk', key.publicKey)
+  const guess = { code: 'AAAAAAAAAA', name: 'x', key: { kty: jwk.kty, n: jwk.n, e: jwk.e } }
+  const guesses: number[] = []
+  for (let n = 0; n < 12; n += 1) guesses.push(await post('/api/auth/devices', guess, '127.0.0.2'))
+
+  expect(guesses).toEqual([...Array(10).fill(403), 429, 429])
+  expect(await enrolDevice(browser().client, { code, name: 'x', key: key.publicKey })).toMatchObject({
+    state: 'waiting',
+  })
 })
 
 test('a clock that is set back makes no code valid for longer, and keeps nobody out', async () => {
@@ -300,6 +326,17 @@ function browser(url = daemon.url) {
     },
     headers: () => ({ cookie: jar.cookie ?? '', 'x-matrix-csrf': csrfToken }),
   }
+}
+
+/** A request as a program on another machine would send it: from this address. */
+function post(path: string, body: unknown, localAddress = '127.0.0.1'): Promise<number> {
+  return new Promise((done, fail) => {
+    const headers = { 'content-type': 'application/json', origin: daemon.url }
+    const sent = request(`${daemon.url}${path}`, { method: 'POST', headers, localAddress }, (response) => {
+      response.resume().on('end', () => done(response.statusCode ?? 0))
+    })
+    sent.on('error', fail).end(JSON.stringify(body))
+  })
 }
 
 async function enrolNode({ n = '', e = '' }: { n?: string; e?: string }): Promise<string> {

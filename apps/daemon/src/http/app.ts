@@ -15,6 +15,7 @@ import type { Logger } from 'pino'
 import type * as z from 'zod'
 import type { Access, Identity } from '../access/access.ts'
 import { type Address, checkRequest } from '../access/request-guard.ts'
+import { sourceOf } from '../access/source.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Metrics } from '../metrics.ts'
 import { addApiDescription } from './api-description.ts'
@@ -169,6 +170,7 @@ function callerOf(request: FastifyRequest, reply: FastifyReply, { address }: App
   return {
     identity: request.identity,
     origin: request.ownOrigin,
+    source: sourceOf(request.raw.socket.remoteAddress),
     cookie: readCookie(request.headers.cookie, address().cookieName),
     setCookie: (value) => void reply.header('set-cookie', formatCookie(address().cookieName, value)),
   }

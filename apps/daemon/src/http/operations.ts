@@ -6,6 +6,8 @@ import type { Access, Identity } from '../access/access.ts'
 export type Caller = {
   identity: Identity
   origin: string
+  /** Whom limits count. */
+  source: string
   cookie: string | undefined
   setCookie(value: string | undefined): void
 }
@@ -40,16 +42,16 @@ export function createDaemonOperations(
       provider: orchestrator.provider(),
     }),
     openEnrolment: () => access.openEnrolment({ trusted: false }),
-    enrolDevice: ({ body }) => access.enrol(body),
+    enrolDevice: ({ body }, { source }) => access.enrol({ ...body, source }),
     confirmDevice: ({ params }) => access.confirm(params.deviceId),
     listDevices: (_, { identity }) => access.list(identity),
     revokeDevice: async ({ params }) => {
       await access.revoke(params.deviceId)
       return null
     },
-    challenge: ({ body }) => access.challenge(body.deviceId),
-    answerChallenge: async ({ body }, { origin, cookie, setCookie }) => {
-      const { sessionId, csrfToken, expiresAt } = await access.signIn({ ...body, origin, cookie })
+    challenge: ({ body }, { source }) => access.challenge({ ...body, source }),
+    answerChallenge: async ({ body }, { origin, source, cookie, setCookie }) => {
+      const { sessionId, csrfToken, expiresAt } = await access.signIn({ ...body, origin, source, cookie })
       setCookie(sessionId)
       return { csrfToken, expiresAt: new Date(expiresAt).toISOString() }
     },
