@@ -18,6 +18,7 @@ const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   PACKAGE_UNAVAILABLE: exitCode.unverified,
   PACKAGE_UNVERIFIABLE: exitCode.unverified,
   CREDENTIAL_MISSING: exitCode.unverified,
+  CREDENTIAL_UNUSABLE: exitCode.unverified,
   SERVER_UNAVAILABLE: exitCode.unverified,
   SANDBOX_UNAVAILABLE: exitCode.unverified,
   DAEMON_UNREACHABLE: exitCode.unverified,

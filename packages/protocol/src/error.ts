@@ -22,6 +22,7 @@ export const errors = {
   SANDBOX_UNAVAILABLE: { status: 503, hint: 'Run matrix doctor: it names the one command that brings the sandbox.' },
   SANDBOX_REFUSED: { status: 422, hint: 'Change the path, host or program that is named; nothing was started.' },
   CREDENTIAL_MISSING: { status: 424, hint: 'Set the environment variables that are named, then start again.' },
+  CREDENTIAL_UNUSABLE: { status: 424, hint: 'Correct the environment variable that is named, then start again.' },
   TOOL_TIMEOUT: { status: 504, hint: 'Ask for less at once, or give the tool a larger timeout_ms in the manifest.' },
   TOOL_CANCELLED: { status: 409, hint: 'Call again if the result is still wanted.' },
   PACKAGE_MISMATCH: {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { resolveCredentials } from './credential.ts'
 import { openRedactor } from './redactor.ts'
 import { bootHarness, lockOf, manifestOf, scriptedServer, surface, textOf } from './scripted-server.testing.ts'
 
@@ -16,7 +17,7 @@ test('a server gets its own variables and nothing else of the environment', asyn
   expect(answer).not.toContain('of the daemon')
 })
 
-test('a value never reaches a result, in whatever spelling', async () => {
+test('a value never reaches a result in a spelling that is promised', async () => {
   const spellings = [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret), JSON.stringify(secret)]
   const result = { content: [{ type: 'text', text: spellings.join(' ') }], structuredContent: { key: secret } }
   const server = scriptedServer(
@@ -63,6 +64,23 @@ test('a missing variable is named, and nothing is started', async () => {
   expect(answer).toMatchObject({ code: 'SERVER_UNAVAILABLE', error: { code: 'CREDENTIAL_MISSING' } })
   expect(answer.error?.message).toContain('NOT_SET_ONE, NOT_SET_TWO are not set')
   expect(events.map(({ type }) => type)).not.toContain('server_started')
+})
+
+test('a value with a line break is named, not printed, and nothing is sent', () => {
+  const server = {
+    alias: 'docs',
+    transport: 'http' as const,
+    endpoint: 'https://docs.example.com/mcp',
+    headers: { Authorization: 'Bearer $env:TEST_KEY' },
+    version: '1.0.0',
+    tools: [],
+  }
+  const value = 'first-half-of-it\nsecond-half-of-it'
+  const resolve = (text: string) => () => resolveCredentials(server, () => text, openRedactor())
+
+  expect(resolve(value)).toThrow('"docs" was not started: its Authorization, from TEST_KEY, holds a line break')
+  expect(resolve(value)).not.toThrow(/half-of-it/)
+  expect(resolve('a-token-from-a-file\n')().assignments).toEqual({ Authorization: 'Bearer a-token-from-a-file\n' })
 })
 
 test('the longer of two secrets goes first', () => {

@@ -33,6 +33,13 @@ export function resolveCredentials(server: Server, lookUp: Lookup, redactor: Red
   const args = server.transport === 'stdio' ? (server.args ?? []).map(resolve) : []
   const endpoint = server.transport === 'http' ? resolve(server.endpoint) : undefined
   if (missing.size > 0) throw missingError(server.alias, [...missing])
+  for (const { name, value } of entries) checkUsable(server, name, { written: value, value: assignments[name] ?? '' })
+  args.forEach((value, index) => {
+    checkUsable(server, `argument ${index}`, {
+      written: server.transport === 'stdio' ? server.args?.[index] : '',
+      value,
+    })
+  })
   return { assignments, args, endpoint }
 }
 
@@ -41,4 +48,24 @@ function missingError(alias: string, names: string[]): MatrixError {
   return new MatrixError('CREDENTIAL_MISSING', `"${alias}" was not started: ${names.join(', ')} ${verb} not set.`, {
     hint: `Set ${them} in the environment of Matrix, then try again.`,
   })
+}
+
+/** What a header, and what a variable or argument of a program, cannot hold. A header is trimmed before it is sent. */
+const unusable = {
+  http: /[^\t\x20-\x7E\x80-\xFF]/,
+  stdio: /\0/,
+}
+
+/** Node and fetch refuse such a value with an error that repeats it, so it is refused here first. */
+function checkUsable(
+  { alias, transport }: Server,
+  name: string,
+  { written = '', value }: { written: string | undefined; value: string },
+): void {
+  const text = transport === 'http' ? value.trim() : value
+  if (!unusable[transport].test(text)) return
+  const references = [...written.matchAll(/\$env:(\w+)/g)].map(([, variable]) => variable)
+  const from = references.length > 0 ? `, from ${references.join(', ')},` : ''
+  const holds = transport === 'http' ? 'a line break or another character that headers cannot hold' : 'a NUL character'
+  throw new MatrixError('CREDENTIAL_UNUSABLE', `"${alias}" was not started: its ${name}${from} holds ${holds}.`)
 }

@@ -189,7 +189,13 @@ function endOf(ttlMs: number | undefined): number {
 }
 
 /** These say more than that the server is not there, and each has its own way out. */
-const kept = new Set(['SERVER_UNAVAILABLE', 'CREDENTIAL_MISSING', 'PACKAGE_MISMATCH', 'PACKAGE_UNVERIFIABLE'])
+const kept = new Set([
+  'SERVER_UNAVAILABLE',
+  'CREDENTIAL_MISSING',
+  'CREDENTIAL_UNUSABLE',
+  'PACKAGE_MISMATCH',
+  'PACKAGE_UNVERIFIABLE',
+])
 
 function unavailable(alias: string, error: MatrixError): MatrixError {
   if (kept.has(error.code)) return error
