@@ -36,7 +36,7 @@ type Draft = {
   complete?: Manifest
 }
 
-export type ProposalOptions = { agent?: string; catalog?: string }
+export type ProposalOptions = { agent?: string; catalog?: string; keepsState?: string[] }
 
 export async function proposeLock(
   path: string,
@@ -61,13 +61,32 @@ export async function proposeLock(
     allowed_side_effects: draft.allowed ?? used,
     servers: pinned.map(({ server }) => server),
   }
+  const { keepsState = [] } = options
   const lock = createLock({
     source: { format: draft.format, digest: digestValue(value) },
     manifest,
-    servers: Object.fromEntries(pinned.map(({ server, resolved }) => [server.alias, resolved])),
+    servers: Object.fromEntries(
+      pinned.map(({ server, resolved }) => [server.alias, keepState(resolved, keepsState.includes(server.alias))]),
+    ),
     policy: draft.policy,
   })
-  return { lock, classes, notes: [...draft.notes, ...pinned.flatMap(({ suspicions }) => suspicions)] }
+  const shared = keepsState.map((alias) => sharingNote(alias, classes))
+  return { lock, classes, notes: [...draft.notes, ...shared, ...pinned.flatMap(({ suspicions }) => suspicions)] }
+}
+
+function keepState(resolved: PinnedServer['resolved'], isKept: boolean): PinnedServer['resolved'] {
+  return isKept && resolved.transport === 'stdio' ? { ...resolved, keeps_state: true } : resolved
+}
+
+/** What the user agrees to with a server that is not started once per class. */
+function sharingNote(alias: string, classes: readonly ProposedClass[]): string {
+  const own = classes.filter((each) => each.alias === alias)
+  if (own.length === 0)
+    throw new MatrixError('REQUEST_INVALID', `--keeps-state: the agent has no server "${alias}".`, {
+      hint: `It has ${[...new Set(classes.map((each) => each.alias))].join(', ')}.`,
+    })
+  const all = [...new Set(own.map((each) => each.class))].join(', ')
+  return `"${alias}" keeps state: one process serves all of its tools, so each of them has the sandbox of ${all}.`
 }
 
 async function readDraft(value: unknown, options: ProposalOptions): Promise<Draft> {

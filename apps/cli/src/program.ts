@@ -96,6 +96,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('-y, --yes', 'agree to what is proposed')
     .option('--agent <name>', 'what to call the agent')
     .option('--catalog <file>', 'where the registry ids of a GPARS manifest are resolved')
+    .option(
+      '--keeps-state <alias...>',
+      'run this server as one process that every class of its tools shares, because it keeps state between calls',
+    )
     .option('--unsandboxed', 'start servers even where they cannot be boxed')
     .option('--json', 'print the lock and the proposed classes as one JSON document')
     .action(async (file, options) => done(await (await import('./commands/lock.ts')).lock(file, options)))

@@ -33,7 +33,14 @@ export type AgentManifest = {
 }
 
 /** A manifest that came with a repository and could do more than the user's own. */
-export type UnapprovedAgent = { name: string; file: string; digest: string; manifest: Manifest }
+export type UnapprovedAgent = {
+  name: string
+  file: string
+  digest: string
+  manifest: Manifest
+  /** Servers of which one process serves the tools of every class. */
+  keepsState: string[]
+}
 
 export type FindOptions = {
   project?: ConfigProject | undefined
@@ -166,8 +173,10 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
 type Found = Omit<AgentManifest, 'passedOver'>
 type Judged = { found: Found; subject: Subject; isUsable: boolean }
 
-function toUnapproved({ found: { name, file, manifest }, subject }: Judged): UnapprovedAgent {
-  return { name, file, digest: subjectDigest(subject), manifest }
+function toUnapproved({ found: { name, file, manifest, lock }, subject }: Judged): UnapprovedAgent {
+  const locked = Object.entries(lock?.servers ?? {})
+  const keepsState = locked.flatMap(([alias, server]) => ('keeps_state' in server && server.keeps_state ? [alias] : []))
+  return { name, file, digest: subjectDigest(subject), manifest, keepsState }
 }
 
 /** The lock too: it says which file of a package is run. */

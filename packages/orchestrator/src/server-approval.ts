@@ -98,12 +98,15 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
     })
   }
 
-  async function askForAgent({ name, file, digest, manifest }: UnapprovedAgent, ask: Ask): Promise<boolean> {
+  async function askForAgent(agent: UnapprovedAgent, ask: Ask): Promise<boolean> {
+    const { name, file, digest, manifest, keepsState } = agent
+    const shared =
+      keepsState.length === 0 ? '' : ` Every tool of ${keepsState.join(', ')} has the sandbox of all of them.`
     const answer = await ask({
       ...request(`agent-${digest}`, file, strongest(manifest.allowed_side_effects.map((each) => ({ class: each })))),
       input: { name, manifest },
       inputDigest: digest,
-      reason: `The manifest "${name}" came with the repository and could do more than your own.`,
+      reason: `The manifest "${name}" came with the repository and could do more than your own.${shared}`,
     })
     if (answer.decision === 'allow') await catalog.approve(project, name, digest)
     return answer.decision === 'allow'

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { digestBytes, type Policy, type Server } from '@matrix/manifest'
+import { digestBytes, type Policy, type Server, type SideEffect } from '@matrix/manifest'
 import { expect, test } from 'vitest'
 import { builtinSurfaces } from './builtin/builtin-surface.ts'
 import { builtinServerTools } from './builtin/serve-tools.ts'
@@ -170,6 +170,36 @@ test.runIf(sandbox.isBoxing)('case 31: a tool that is declared to read and write
   expect(existsSync(path)).toBe(false)
 })
 
+test.runIf(sandbox.isBoxing)('a tool cannot do what a sibling of another class can', async () => {
+  const { call, worktree } = await bootMixed()
+  const [path, other] = [join(worktree, 'written'), join(worktree, 'filled')]
+
+  expect(textOf(await call('orphan', { mark: 'matrix-sibling' }))).toBe('{"ok":"gone"}')
+  expect(textOf(await call('spawn', { file: '/bin/sh' }))).toMatch(/ENOENT|EPERM/)
+  expect(textOf(await call('write', { path }))).toBe('{"ok":null}')
+  expect(textOf(await call('fill', { path: other, megabytes: 1 }))).toBe('{"error":"EROFS"}')
+})
+
+test.runIf(sandbox.isBoxing)('a server starts once for each class in use, and not before', async () => {
+  const { call, running, tools } = await bootMixed()
+  await call('list', { path: '/' })
+  await call('read', { path: '/etc/hostname' })
+  expect(running()).toBe(1)
+  await call('write', { path: '/nowhere' })
+  expect(running()).toBe(2)
+  await tools.park()
+  expect(running()).toBe(0)
+})
+
+test.runIf(sandbox.isBoxing)('one process serves every class where the lock says that it keeps state', async () => {
+  const { call, running } = await bootMixed({ keepsState: true })
+  await call('list', { path: '/' })
+  await call('write', { path: '/nowhere' })
+
+  expect(textOf(await call('spawn', { file: '/bin/true' }))).not.toMatch(/ENOENT|EPERM/)
+  expect(running()).toBe(1)
+})
+
 test('case 34: what a server hands over to be opened or run is shown as words', async () => {
   const marker = join(temporaryFolder(), 'ran')
   const links = ['file:///etc/passwd', `$(touch ${marker})`, 'javascript:alert(1)', `--upload-pack=touch ${marker}`]
@@ -190,3 +220,23 @@ test('case 34: arguments of a server that look like options or commands reach it
   expect(textOf(await call('echo', { value: 'unharmed' }))).toBe('unharmed')
   expect(existsSync(marker)).toBe(false)
 })
+
+/** The hostile server, boxed, with a tool of each class: `spawn` reaches out, `orphan` is its only shell. */
+async function bootMixed({ keepsState = false } = {}) {
+  const worktree = temporaryFolder()
+  chmodSync(worktree, 0o777)
+  const file = fileURLToPath(new URL('../fixtures/hostile-server/server.mjs', import.meta.url))
+  const classes: Record<string, SideEffect> = { write: 'write', spawn: 'network', orphan: 'shell' }
+  const names = ['tcp', 'udp', 'unix', 'read', 'list', 'write', 'link', 'replace', 'environment', 'processes', 'spawn']
+  const tools = [...names, 'thread', 'orphan', 'memory', 'fill', 'proxy'].map((name) => ({
+    name,
+    side_effect_class: classes[name] ?? ('read' as const),
+  }))
+  const server = { ...scriptedServer({}, { args: [file], package_digest: digestBytes(readFileSync(file)) }), tools }
+  const manifest = manifestOf([server], { allowed_side_effects: ['read', 'write', 'network', 'shell'] })
+  const definitions = tools.map(({ name }) => surface(name, { description: `Tries ${name}.` }))
+  const lock = lockOf(manifest, { scripted: definitions })
+  const locked = lock.servers.scripted
+  if (keepsState && locked?.transport === 'stdio') locked.keeps_state = true
+  return { ...(await bootHarness({ manifest, lock, worktree, poolOptions: { sandbox } })), worktree }
+}

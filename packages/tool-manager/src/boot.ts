@@ -98,25 +98,38 @@ export function bootTools(options: BootOptions): Tools {
   const registry = buildRegistry(manifest)
   const base: PathBase = defaultPathBase(worktree ?? process.cwd())
   const callable = registry.tools.filter((tool) => isCallable(tool, grant, skill, deny))
-  const leases = new Map<string, ServerLease>()
-  // A lease is taken when a server is first wanted: an agent with thirty of them uses three.
-  const serverOf = (alias: string): PooledServer => {
-    const server = manifest.servers.find((each) => each.alias === alias)
-    if (!server) throw new MatrixError('TOOL_UNKNOWN', `The manifest has no server "${alias}".`)
-    const lease = leases.get(alias) ?? leaseOf(server)
-    leases.set(alias, lease)
-    return lease.server
-  }
-  const leaseOf = (server: Server): ServerLease =>
-    pool.lease({
+  const leases = new Map<string, { alias: string; lease: ServerLease }>()
+  // A lease is taken when a class of a server is first wanted: an agent with thirty servers uses three.
+  const leased = (server: Server, wanted: SideEffect | undefined): PooledServer => {
+    const { alias } = server
+    const ofServer = callable.filter((tool) => tool.server.alias === alias)
+    const together = sharesProcess(server, lockedServer(lock, server)) || wanted === undefined
+    const served = together ? ofServer : ofServer.filter(({ tool }) => tool.side_effect_class === wanted)
+    const key = together ? alias : `${alias} ${wanted}`
+    const known = leases.get(key)
+    if (known) return known.lease.server
+    const lease = pool.lease({
       server,
       locked: lockedServer(lock, server),
       lockFiles: options.lockFiles,
-      sideEffects: sideEffectsOf(server, callable, manifest),
-      hosts: hostsOf(server, callable, grant.policy),
+      sideEffects: sideEffectsOf(served, ofServer, manifest),
+      hosts: hostsOf(served, grant.policy),
       worktree,
       base: options.base,
     })
+    leases.set(key, { alias, lease })
+    return lease.server
+  }
+  /** What a server lists is the same in every class; the one that can do least is asked. */
+  const serverOf = (alias: string): PooledServer => {
+    const server = manifest.servers.find((each) => each.alias === alias)
+    if (!server) throw new MatrixError('TOOL_UNKNOWN', `The manifest has no server "${alias}".`)
+    const classes = callable.filter((tool) => tool.server.alias === alias).map(({ tool }) => tool.side_effect_class)
+    return leased(
+      server,
+      leastFirst.find((each) => classes.includes(each)),
+    )
+  }
 
   return {
     registry,
@@ -126,7 +139,7 @@ export function bootTools(options: BootOptions): Tools {
     approvals: openApprovals({ port: options.approve, always: options.always }),
     spill: options.spill,
     toolTimeoutMs: options.toolTimeoutMs,
-    serverOf: ({ server }) => leases.get(server.alias)?.server ?? serverOf(server.alias),
+    serverOf: ({ server, tool }) => leased(server, tool.side_effect_class),
     report: (event) => options.onEvent?.(event),
     async specs({ waitMs = 10_000 } = {}) {
       const unlocked = manifest.servers.filter((server) => !lockedServer(lock, server))
@@ -134,15 +147,15 @@ export function bootTools(options: BootOptions): Tools {
       const discovered = await discover(needed, serverOf, waitMs)
       return callable.map((tool) => specOf(tool, lockedServer(lock, tool.server), discovered))
     },
-    isRunning: (alias) => leases.get(alias)?.server.isRunning() ?? false,
+    isRunning: (alias) => [...leases.values()].some((each) => each.alias === alias && each.lease.server.isRunning()),
     connectAll: () => Promise.all(manifest.servers.map(({ alias }) => report(alias, serverOf(alias)))),
     async park() {
-      await Promise.all([...leases.values()].map(({ server }) => server.park()))
+      await Promise.all([...leases.values()].map(({ lease }) => lease.server.park()))
     },
     async close() {
       const held = [...leases.values()]
       leases.clear()
-      await Promise.all(held.map((lease) => lease.release()))
+      await Promise.all(held.map(({ lease }) => lease.release()))
     },
   }
 }
@@ -185,23 +198,44 @@ function isCallable(
   )
 }
 
-/** A shell reaches the network by what it starts, so it has it wherever the agent may have it. */
-function sideEffectsOf({ alias }: Server, callable: readonly ResolvedTool[], manifest: Manifest): SideEffect[] {
-  const classes = callable.filter(({ server }) => server.alias === alias).map(({ tool }) => tool.side_effect_class)
-  const isReaching = classes.includes('shell') && manifest.allowed_side_effects.includes('network')
-  return [...new Set([...classes, ...(isReaching ? (['network'] as const) : [])])]
+const leastFirst = ['read', 'write', 'network', 'shell'] as const
+
+/**
+ * Whether one process serves the tools of every class. Other servers run once per class in use, so that a `network` tool cannot
+ * start what its `shell` sibling can. Matrix's own tools start nothing but what the call names.
+ */
+function sharesProcess(server: Server, locked: LockedServer | undefined): boolean {
+  return (
+    server.transport === 'http' || isBuiltinServer(server) || (locked?.transport === 'stdio' && !!locked.keeps_state)
+  )
+}
+
+/** A shell reaches the network by what it starts, so it has it wherever the agent may; and it writes where its server does. */
+function sideEffectsOf(
+  served: readonly ResolvedTool[],
+  ofServer: readonly ResolvedTool[],
+  { allowed_side_effects: may }: Manifest,
+): SideEffect[] {
+  const classes = classesOf(served)
+  if (!classes.includes('shell')) return classes
+  const writes = classesOf(ofServer).includes('write')
+  return [...new Set<SideEffect>([...classes, ...(writes ? ['write' as const] : []), ...may.filter(isNetwork)])]
+}
+
+function classesOf(tools: readonly ResolvedTool[]): SideEffect[] {
+  return [...new Set(tools.map(({ tool }) => tool.side_effect_class))]
+}
+
+function isNetwork(sideEffect: SideEffect): boolean {
+  return sideEffect === 'network'
 }
 
 /**
  * The hosts of those of its tools that reach out, `*` for each of them without a list. Undefined where none does: then only
  * what the project lists is reached. An entry that a box cannot be held to allows nothing.
  */
-function hostsOf(
-  { alias }: Server,
-  callable: readonly ResolvedTool[],
-  policy: Policy | undefined,
-): string[] | undefined {
-  const reaching = callable.filter(({ server, tool }) => server.alias === alias && tool.side_effect_class === 'network')
+function hostsOf(served: readonly ResolvedTool[], policy: Policy | undefined): string[] | undefined {
+  const reaching = served.filter(({ tool }) => tool.side_effect_class === 'network')
   if (reaching.length === 0) return undefined
   const lists = reaching.map((tool) => policy && findToolSettings(policy.toolsSettings, policyName(tool))?.allowedHosts)
   const hosts = lists.flatMap((list) => list ?? ['*']).map((host) => host.toLowerCase().replace(/\.$/, ''))

@@ -16,6 +16,7 @@ export type LockOptions = {
   yes?: boolean
   agent?: string
   catalog?: string
+  keepsState?: string[]
   unsandboxed?: boolean
   json?: boolean
 }

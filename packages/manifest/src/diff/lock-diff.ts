@@ -43,6 +43,7 @@ function diffLocked(before: Lock, after: Lock, declaredBefore: Server, declaredA
     const isSameVersion = declaredBefore.version === declaredAfter.version
     return [
       ...diffLaunch(old, now, where),
+      ...diffState(old, now, where),
       ...diffIdentity(old.package, now.package, where, isSameVersion),
       ...diffBytes(old.package, now.package, where, isPinned),
     ]
@@ -58,6 +59,14 @@ function diffLaunch(before: StdioLock, after: StdioLock, where: Where): Change[]
   const [old, now] = [before, after].map(({ launch }) => shownCommand(launch.command, launch.args))
   const message = `What is really run changed: ${old} → ${now}.`
   return [{ kind: 'launch', where, danger: 'high', message, before: old, after: now }]
+}
+
+function diffState(before: StdioLock, after: StdioLock, where: Where): Change[] {
+  if (before.keeps_state === after.keeps_state) return []
+  const message = after.keeps_state
+    ? 'One process now serves the tools of every class: each has the sandbox of all of them.'
+    : 'It runs once per class now: each tool has the sandbox of its own class.'
+  return [{ kind: 'launch', where, danger: after.keeps_state ? 'high' : 'low', message }]
 }
 
 /** Where the manifests say that the version changed, that is not said again. */

@@ -40,6 +40,10 @@ export const LockedServer = z.discriminatedUnion('transport', [
       .strictObject({ command: text, args: z.array(z.string()) })
       .describe('What is really run, from the verified package; a relative file is one of the package.'),
     package: LockedPackage,
+    keeps_state: z
+      .literal(true)
+      .optional()
+      .describe('One process serves the tools of every class, because it keeps state between their calls.'),
     ...common,
   }),
   z.strictObject({
