@@ -17,8 +17,6 @@ export type Repository = {
   readonly gitDir: string
   /** Files with ignore rules beyond the .gitignore files. */
   readonly excludes: readonly string[]
-  /** Whether settings may be made for a single worktree. The answer is the user's, not ours to change. */
-  readonly hasWorktreeConfig: boolean
   /** How git keeps its branches, such as `files`. */
   readonly refFormat: string
   /** How git names objects: `sha1` or `sha256`. */
@@ -79,12 +77,11 @@ export async function openRepository(path: string, options: RepositoryOptions): 
         })
   }
 
-  const { checkout, gitDir, excludes, hasWorktreeConfig, refFormat, objectFormat } = found
+  const { checkout, gitDir, excludes, refFormat, objectFormat } = found
   return {
     checkout,
     gitDir,
     excludes: await existing(disk, excludes),
-    hasWorktreeConfig,
     refFormat,
     objectFormat,
     isPartial: found.isPartial,
@@ -116,7 +113,6 @@ type Found = {
   objectFormat: string
   isShallow: boolean
   isPartial: boolean
-  hasWorktreeConfig: boolean
   refFormat: string
   kept: string[]
   excludes: string[]
@@ -142,7 +138,6 @@ async function discover(git: Git, path: string): Promise<Found> {
     objectFormat,
     isShallow: isShallow === 'true',
     isPartial: config.has('extensions.partialclone'),
-    hasWorktreeConfig: config.get('extensions.worktreeconfig') === 'true',
     refFormat: config.get('extensions.refstorage') ?? 'files',
     kept: [...config]
       .filter(([name, value]) => keptSettings.has(name) && /^\w+$/.test(value))
@@ -165,7 +160,8 @@ async function mainCheckout(ask: (...args: string[]) => Promise<string>): Promis
   return (await ask('rev-parse', '--path-format=absolute', '--show-toplevel').catch(() => '')) || undefined
 }
 
-function parseConfig(text: string): Map<string, string> {
+/** The output of git config --list -z; of several values for one name, the last. */
+export function parseConfig(text: string): Map<string, string> {
   const entries = text.split('\0').filter((entry) => entry !== '')
   return new Map(
     entries.map((entry) => {

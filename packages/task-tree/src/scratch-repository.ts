@@ -69,6 +69,9 @@ function environment(home: string): NodeJS.ProcessEnv {
 // Branches, objects and git's list of worktrees may grow; nothing else in there is ours to change.
 const ours = /^\.git\/(objects|worktrees|refs|logs\/refs|packed-refs|refs\/heads\/mxd)(\/|$)/
 
+// git's own switch that lets a worktree have settings: without it, an agent's hooks could run for the user.
+const allowed = /\[extensions\]\n\tworktreeConfig = true\n/
+
 async function fingerprint(checkout: string): Promise<string> {
   const hash = createHash('sha256')
   const visit = async (path: string): Promise<void> => {
@@ -77,7 +80,7 @@ async function fingerprint(checkout: string): Promise<string> {
     const entry = await lstat(full)
     hash.update(`${path}\0${entry.mode}\0`)
     if (entry.isSymbolicLink()) hash.update(await readlink(full))
-    else if (entry.isFile()) hash.update(await readFile(full))
+    else if (entry.isFile()) hash.update((await readFile(full, 'latin1')).replace(allowed, ''))
     else if (entry.isDirectory()) for (const name of (await readdir(full)).toSorted()) await visit(join(path, name))
   }
   for (const name of (await readdir(checkout)).toSorted()) await visit(name)

@@ -12,6 +12,7 @@ import type { SandboxGit } from './sandbox-git.ts'
 import { endLeftoverSetup, type SetupEffect, type SetupPlace, settleSetup } from './setup.ts'
 import type { Snapshot } from './snapshot.ts'
 import { dropRecord, findAdminFolders, type Places, type WorktreeRecord, writeRecord } from './worktree-place.ts'
+import { isolateSettings } from './worktree-settings.ts'
 
 /** A task's own checkout on its own branch. */
 export type Worktree = {
@@ -176,9 +177,8 @@ async function addMetadata(
     throw alreadyElsewhere(error, record.branch)
   })
   await keepBranch(work, record)
-  if (!repository.hasWorktreeConfig) return
-  const settings = join(await getAdmin(work, taskId), 'config.worktree')
-  await repository.refs(['config', '--file', settings, 'core.hooksPath', '/dev/null'])
+  const admin = await getAdmin(work, taskId)
+  await metadata(() => isolateSettings(disk, repository, admin))
 }
 
 /** Makes a new branch survive a power cut, while the files are written. One that git keeps elsewhere is git's to keep. */

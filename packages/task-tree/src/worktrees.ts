@@ -37,6 +37,7 @@ import {
 } from './worktree-creation.ts'
 import { findAdminFolders, placesIn, readRecord, readText } from './worktree-place.ts'
 import { finishRemoval, type Removed, type RemoveOptions, removeWorktree } from './worktree-removal.ts'
+import { isolateSettings } from './worktree-settings.ts'
 
 export type WorktreesOptions = {
   /** The user's repository, or any folder in it. */
@@ -261,7 +262,10 @@ async function recoverAll(
     await endLeftoverSetup(places.processFile(taskId), places.worktree(taskId))
     await disk.remove(places.processFile(taskId)).catch(() => {})
   }
-  for (const taskId of (await disk.list(places.directory)).filter(isTaskId)) await attempt(taskId, leadBack)
+  for (const taskId of (await disk.list(places.directory)).filter(isTaskId)) {
+    await attempt(taskId, leadBack)
+    await attempt(taskId, isolate)
+  }
   for (const taskId of (await disk.list(places.directory)).filter(isTaskId))
     if (hasMoved(work, taskId)) await attempt(taskId, takeOverLeft)
   await clearQuarantines(disk, work.repository)
@@ -306,6 +310,12 @@ async function leadBack(work: WorktreeWork, taskId: string): Promise<'led back t
   if (!admin?.isWhole) return undefined
   await replaceFile(disk, link, `gitdir: ${admin.path}\n`)
   return 'led back to the repository'
+}
+
+/** Worktrees of an earlier version have no settings of their own yet. */
+async function isolate({ disk, repository, places, metadata }: WorktreeWork, taskId: string): Promise<undefined> {
+  for (const { path, isWhole } of await findAdminFolders(disk, repository, places, taskId))
+    if (isWhole) await metadata(() => isolateSettings(disk, repository, path))
 }
 
 async function findReady(work: WorktreeWork, taskId: string): Promise<Worktree | undefined> {
