@@ -1,3 +1,4 @@
+import { type FlaggedFile, findFlagged } from './flagged-files.ts'
 import { type Hunk, parsePatch } from './hunks.ts'
 import { checkOid, type Repository } from './repository.ts'
 
@@ -28,6 +29,8 @@ export type BranchChanges = {
   deletions: number
   /** Files that a merge could not settle by itself; empty when it would be clean. */
   conflicts: string[]
+  /** Files that run by themselves, of everything that a merge would bring, whichever files were asked for. */
+  flagged: FlaggedFile[]
   /** Set when the hunks were too much to read; the list of files is always complete. */
   isTruncated: boolean
 }
@@ -57,6 +60,10 @@ export async function readChanges(repository: Repository, options: ChangesOption
     listFiles(repository, from, head, options),
     tryMerge(repository, base, head),
   ])
+  const isClean = merge.conflicts.length === 0
+  const flagged = await (isClean
+    ? findFlagged(repository, base, merge.tree)
+    : findFlagged(repository, mergeBase ?? base, head))
   const isTruncated = options.withHunks ? await addHunks(repository, from, head, files, options) : false
   return {
     base,
@@ -67,6 +74,7 @@ export async function readChanges(repository: Repository, options: ChangesOption
     additions: files.reduce((sum, file) => sum + (file.additions ?? 0), 0),
     deletions: files.reduce((sum, file) => sum + (file.deletions ?? 0), 0),
     conflicts: merge.conflicts,
+    flagged,
     isTruncated,
   }
 }

@@ -16,14 +16,20 @@ const PATIENCE_MS = 10 * 60_000
  * read-only. Empty where there are none.
  */
 export async function findHooks(disk: Disk, repository: Repository): Promise<string> {
+  const configured = await findConfiguredHooks(repository)
+  if (configured) return configured
+  const folder = join(repository.gitDir, 'hooks')
+  const names = await disk.list(folder).catch(() => [])
+  return names.some((name) => !name.endsWith('.sample')) ? folder : ''
+}
+
+/** The folder that core.hooksPath names: a path inside the checkout, or an absolute one. Empty where it names none. */
+export async function findConfiguredHooks(repository: Repository): Promise<string> {
   const args = ['config', '--type=path', '--get-all', 'core.hooksPath']
   const lines = (await repository.refs(args, { env: ownSettings() })).text().trimEnd().split('\n')
   // The last is our own, which keeps them from running here.
   const configured = lines.at(-2)
-  if (configured) return insideCheckout(repository, configured)
-  const folder = join(repository.gitDir, 'hooks')
-  const names = await disk.list(folder).catch(() => [])
-  return names.some((name) => !name.endsWith('.sample')) ? folder : ''
+  return configured ? insideCheckout(repository, configured) : ''
 }
 
 function insideCheckout({ checkout }: Repository, path: string): string {

@@ -1,6 +1,7 @@
 export type { BranchChanges, ChangesOptions, FileChange } from './branch-changes.ts'
 export { checkBranchName, slugify, taskBranch } from './branch-name.ts'
 export { type Disk, type DiskFile, nodeDisk } from './disk.ts'
+export type { FlaggedFile } from './flagged-files.ts'
 export { findGit, type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
 export { checkGit } from './git-check.ts'
 export { gitFolderOf, readGitRecord } from './git-folder-record.ts'

@@ -325,6 +325,18 @@ test('a diff is a patch that can be applied, and merging takes exactly what was 
   ])
 })
 
+test('a diff names the files that run by themselves, with the reasons', async () => {
+  const { env } = await fakeDaemon({ ...here, getChanges: { ...changes, flagged } })
+
+  for (const args of [
+    ['diff', 'parser'],
+    ['diff', 'parser', '--stat'],
+  ])
+    expect((await matrix(args, { env })).stdout).toContain(
+      '  1 file that runs by itself:\n  ! .envrc: A shell can run this file.\n',
+    )
+})
+
 test('a merge with conflicts fails and says what to do', async () => {
   const { env } = await fakeDaemon({
     ...here,
@@ -683,6 +695,8 @@ const question: Attention = {
   options: ['left', 'right'],
 }
 
+const flagged = [{ path: '.envrc', reasons: ['A shell can run this file.'] }]
+
 const changes: ChangesView = {
   branch: 'mxd/x',
   targetBranch: 'main',
@@ -705,6 +719,7 @@ const changes: ChangesView = {
   additions: 1,
   deletions: 1,
   conflicts: [],
+  flagged: [],
   isTruncated: false,
   uncommitted: [],
 }

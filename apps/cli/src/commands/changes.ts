@@ -1,6 +1,6 @@
 import { printable, printableLine } from '@matrix/protocol'
 import { plural } from '@matrix/protocol/display'
-import type { ChangesView, FileChange } from '@matrix/protocol/http'
+import type { ChangesView, FileChange, FlaggedFile } from '@matrix/protocol/http'
 import { paintPatch } from '../event-lines.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
@@ -31,7 +31,8 @@ export async function taskChanges(name: string, options: ChangesOptions): Promis
 /** What the changes amount to, and whether they merge. */
 export function summarize(changes: ChangesView): string {
   const { bold, green, red, yellow, dim } = colorsFor(process.stdout)
-  const { files, additions, deletions, conflicts, uncommitted, branch, targetBranch, behind, problem } = changes
+  const { files, additions, deletions, conflicts, flagged, uncommitted, branch, targetBranch, behind, problem } =
+    changes
   const amount = `${plural(files.length, 'file')}, ${green(`+${additions}`)} ${red(`−${deletions}`)}`
   const notes = [
     ...(changes.isTruncated ? [dim('  only a part is shown: name a file with --path to see all of it')] : []),
@@ -40,9 +41,18 @@ export function summarize(changes: ChangesView): string {
     ...(uncommitted.length > 0
       ? [yellow(`  not committed: ${uncommitted.slice(0, 10).map(printableLine).join(', ')}`)]
       : []),
+    ...flaggedLines(flagged),
     ...(conflicts.length > 0 ? [red(`  conflicts in ${conflicts.map(printableLine).join(', ')}`)] : []),
   ]
   return [`${bold(`${printableLine(branch)} → ${printableLine(targetBranch)}`)}  ${amount}`, ...notes].join('\n')
+}
+
+function flaggedLines(flagged: readonly FlaggedFile[]): string[] {
+  const { yellow } = colorsFor(process.stdout)
+  if (flagged.length === 0) return []
+  const files = flagged.map(({ path, reasons }) => `  ! ${printableLine(path)}: ${reasons.join(' ')}`)
+  const words = flagged.length === 1 ? '1 file that runs by itself' : `${flagged.length} files that run by themselves`
+  return [`  ${words}:`, ...files].map((line) => yellow(line))
 }
 
 const letters: Record<FileChange['status'], string> = {

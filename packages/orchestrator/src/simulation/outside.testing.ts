@@ -118,5 +118,6 @@ const noChanges: BranchChanges = {
   additions: 0,
   deletions: 0,
   conflicts: [],
+  flagged: [],
   isTruncated: false,
 }

@@ -9,6 +9,7 @@ export { Problem, ProjectId, ProjectView } from './project.ts'
 export {
   ChangesView,
   FileChange,
+  FlaggedFile,
   MergeOutcome,
   MergeRequest,
   Overlap,

@@ -25,6 +25,10 @@ export const FileChange = z.object({
 })
 export type FileChange = z.infer<typeof FileChange>
 
+/** A file that runs by itself for users who open, install or commit, with the reasons. */
+export const FlaggedFile = z.object({ path: z.string(), reasons: z.array(z.string()) })
+export type FlaggedFile = z.infer<typeof FlaggedFile>
+
 /** What a task's branch would bring to its target. */
 export const ChangesView = z.object({
   branch: z.string(),
@@ -38,6 +42,8 @@ export const ChangesView = z.object({
   additions: count,
   deletions: count,
   conflicts: z.array(z.string()),
+  /** Of everything that a merge would bring, whichever files were asked for. A merge by a user names them. */
+  flagged: z.array(FlaggedFile),
   isTruncated: z.boolean(),
   /** Files in the worktree that are not committed yet. */
   uncommitted: z.array(z.string()),
