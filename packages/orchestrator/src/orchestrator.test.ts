@@ -154,6 +154,36 @@ test('a goal becomes sub tasks that work, commit, are merged and end', async () 
   await expect(orchestrator.getChanges(closed)).rejects.toThrow('"Greeter" is closed, and its branch is gone')
 })
 
+test('get_changes names files that run by themselves, and a user who merges has to accept them', async () => {
+  agree()
+  mock.play({
+    match: 'Write a hook',
+    turns: [
+      { toolCalls: [{ name: 'mcp__mxd__bash', input: { command: 'echo evil > .envrc' } }] },
+      { toolCalls: [{ name: 'mcp__mxd__commit', input: { message: 'feat: a hook' } }] },
+      { toolCalls: [{ name: 'mcp__mxd__get_changes', input: { taskId: rootId } }] },
+      {
+        assert: { toolResults: [/! \.envrc: A shell can run this file/] },
+        toolCalls: [{ name: 'mcp__mxd__done', input: { status: 'passed', summary: 'Wrote it.' } }],
+      },
+    ],
+  })
+  await send('Write a hook')
+  await waitFor(({ status }) => status === 'passed')
+  mock.verify()
+  const params = { projectId, taskId: rootId }
+  const { head, flagged } = await orchestrator.getChanges({ params, query: {}, body: undefined })
+  expect(flagged.map(({ path }) => path)).toEqual(['.envrc'])
+  const merge = (acceptFlagged: string[]) =>
+    orchestrator.mergeTask({
+      params,
+      query: {},
+      body: { how: 'merge', updateCheckout: true, expectedHead: head, acceptFlagged },
+    })
+  await expect(merge([])).rejects.toMatchObject({ code: 'MERGE_FLAGGED', message: expect.stringContaining('.envrc') })
+  expect(await merge(['.envrc'])).toMatchObject({ outcome: 'merged' })
+})
+
 test('a worktree that was deleted by hand while its agent waited is made again from the branch', async () => {
   agree()
   mock.play({

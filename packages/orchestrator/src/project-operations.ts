@@ -168,6 +168,7 @@ export const projectOperations: ProjectOperations = {
       ...(query.since !== undefined && { since: query.since }),
       ...(query.path !== undefined && { paths: [query.path] }),
     }),
+  // Only users merge this way, so acceptFlagged is always set: the tool of agents merges into a branch of agents.
   mergeTask: (ctx, { params, body }) => mergeTask(ctx, params.taskId, withoutUndefined(body)),
   listOverlaps: (ctx) => findOverlaps(ctx),
   async listWorktrees(ctx) {

@@ -42,7 +42,7 @@ export async function readTaskChanges(
 export async function mergeTask(
   ctx: ProjectContext,
   taskId: string,
-  options: Pick<MergeOptions, 'how' | 'message' | 'expectedHead' | 'updateCheckout' | 'since'>,
+  options: Pick<MergeOptions, 'how' | 'message' | 'expectedHead' | 'updateCheckout' | 'acceptFlagged' | 'since'>,
 ): Promise<MergeOutcome> {
   const task = ctx.tree.get(taskId)
   const above = taskAbove(ctx, task.id)

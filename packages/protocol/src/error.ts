@@ -111,6 +111,10 @@ export const errors = {
   },
   SNAPSHOT_UNKNOWN: { status: 404, hint: 'List the snapshots and use the name of one of them.' },
   MERGE_REFUSED: { status: 422, hint: 'Have the branch corrected before it is merged.' },
+  MERGE_FLAGGED: {
+    status: 409,
+    hint: 'Look at these files, then accept them: on the review page, with matrix merge --accept-flagged, or over HTTP by naming them in acceptFlagged together with expectedHead.',
+  },
   PROJECT_UNKNOWN: { status: 404, hint: 'List the projects, or register the repository with matrix init.' },
   PROJECT_EXISTS: { status: 409, hint: 'Use the project that is there.' },
   PROJECT_UNUSABLE: { status: 409, hint: 'Put right what is named; nothing of the project was changed.' },

@@ -106,6 +106,36 @@ test('a file that the merge moves to another folder is flagged where it arrives'
   expect(arrived.length > 0 || conflicts.length > 0).toBe(true)
 })
 
+test('a merge by a user is refused until each flagged file of that commit is accepted', async () => {
+  await write('.envrc', 'x\n')
+  await write('.husky/pre-commit', 'x\n')
+  await write('src/date.ts', 'export const day = 2\n')
+  const paths = await flagged()
+  const expectedHead = scratch.gitIn(task.path, 'rev-parse', 'HEAD')
+  const merge = (options: { acceptFlagged?: string[]; expectedHead?: string }) =>
+    worktrees.merge({ branch: task.branch, baseBranch: 'trunk', how: 'merge', updateCheckout: true, ...options })
+
+  for (const options of [
+    { acceptFlagged: [] },
+    { acceptFlagged: paths },
+    { acceptFlagged: ['.envrc'], expectedHead },
+    { acceptFlagged: ['src/date.ts'], expectedHead },
+  ])
+    await expect(merge(options), JSON.stringify(options)).rejects.toMatchObject({
+      code: 'MERGE_FLAGGED',
+      message: expect.stringContaining('.husky/pre-commit'),
+    })
+  expect(scratch.git('rev-parse', 'trunk')).toBe(task.commit)
+  expect(await merge({ acceptFlagged: paths, expectedHead })).toMatchObject({ outcome: 'merged' })
+})
+
+test('ordinary work is merged by a user without naming anything', async () => {
+  await write('src/date.ts', 'export const day = 2\n')
+  await flagged()
+  const merge = { branch: task.branch, baseBranch: 'trunk', how: 'squash', updateCheckout: true } as const
+  expect(await worktrees.merge({ ...merge, acceptFlagged: [] })).toMatchObject({ outcome: 'merged' })
+})
+
 test('a file that is too large to be read counts as changed', async () => {
   await write('package.json', `{ "scripts": { "test": "vitest" }, "x": "${'x'.repeat(9 * 1024 * 1024)}" }`)
   expect(await flagged()).toEqual(['package.json'])

@@ -6,6 +6,7 @@ import { advanceFiles, findInTheWay, isAdvanced, retreatFiles } from './checkout
 import type { Disk } from './disk.ts'
 import { decodeText, readFile, removeFile, replaceFile } from './durable-file.ts'
 import { findEarlierCommit } from './earlier-commit.ts'
+import { findFlagged } from './flagged-files.ts'
 import { readIdentity } from './identity.ts'
 import { checkOid, type Repository, treeOf } from './repository.ts'
 
@@ -22,6 +23,11 @@ export type MergeOptions = {
    * default that is refused. Set, the files there are brought along, if no change of the user's is in the way.
    */
   updateCheckout?: boolean
+  /**
+   * For a merge by a user: the files that run by themselves which the user has accepted. Any other one refuses the merge, and
+   * without `expectedHead` every one does. Not set, none is looked for.
+   */
+  acceptFlagged?: readonly string[]
   /** For a call that is made again: where there is nothing to merge, the merge of these words since then is its own. */
   since?: Date
   signal?: AbortSignal
@@ -63,6 +69,7 @@ export async function mergeBranch(work: MergeWork, options: MergeOptions): Promi
   if (conflicts.length > 0) return { outcome: 'conflict', files: conflicts }
   // The commits of a squashed branch never become part of the base; what is in them does.
   if (options.how === 'squash' && tree === (await treeOf(repository, old))) return nothingToMerge(repository, options)
+  await refuseFlagged(repository, options, { old, tree })
 
   const commit = await commitMerge(work, options, { tree, old, head })
   options.signal?.throwIfAborted()
@@ -261,6 +268,23 @@ async function refuseForbiddenPaths(repository: Repository, from: string, to: st
       'MERGE_REFUSED',
       `${branch} holds a file that could pass for git's own: ${printableLine(bad.path)}`,
     )
+}
+
+async function refuseFlagged(
+  repository: Repository,
+  { acceptFlagged, expectedHead }: MergeOptions,
+  { old, tree }: { old: string; tree: string },
+): Promise<void> {
+  if (acceptFlagged === undefined) return
+  const accepted = new Set(expectedHead === undefined ? [] : acceptFlagged)
+  const left = (await findFlagged(repository, old, tree)).filter(({ path }) => !accepted.has(path))
+  if (left.length === 0) return
+  const words =
+    left.length === 1 ? 'One file runs by itself and was' : `${left.length} files run by themselves and were`
+  throw new MatrixError(
+    'MERGE_FLAGGED',
+    `${words} not accepted: ${left.map(({ path }) => printableLine(path)).join(', ')}`,
+  )
 }
 
 function moved(branch: string, expected: string, found: string): MatrixError {

@@ -321,7 +321,7 @@ test('a diff is a patch that can be applied, and merging takes exactly what was 
     stdout: expect.stringMatching(/still at work: Write the parser\n✔ Merged as cccccccccccc\.\n/),
   })
   expect(asked.filter(({ operation }) => operation === 'mergeTask').map(({ body }) => body)).toEqual([
-    { how: 'squash', expectedHead: 'b'.repeat(40), updateCheckout: false },
+    { how: 'squash', expectedHead: 'b'.repeat(40), updateCheckout: false, acceptFlagged: [] },
   ])
 })
 
@@ -335,6 +335,23 @@ test('a diff names the files that run by themselves, with the reasons', async ()
     expect((await matrix(args, { env })).stdout).toContain(
       '  1 file that runs by itself:\n  ! .envrc: A shell can run this file.\n',
     )
+})
+
+test('files that run by themselves are merged with --accept-flagged, and not with --yes alone', async () => {
+  const { env, asked } = await fakeDaemon({
+    ...here,
+    getChanges: { ...changes, flagged },
+    mergeTask: { outcome: 'merged', commit: 'c'.repeat(40) },
+  })
+  const merges = () => asked.filter(({ operation }) => operation === 'mergeTask').map(({ body }) => body)
+
+  expect(await matrix(['merge', 'parser', '--yes'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/these files run by themselves: \.envrc[\s\S]*--accept-flagged/),
+  })
+  expect(merges()).toEqual([])
+  expect(await matrix(['merge', 'parser', '--yes', '--accept-flagged'], { env })).toMatchObject({ code: 0 })
+  expect(merges()).toMatchObject([{ expectedHead: 'b'.repeat(40), acceptFlagged: ['.envrc'] }])
 })
 
 test('a merge with conflicts fails and says what to do', async () => {

@@ -1,8 +1,8 @@
-import { printableLine } from '@matrix/protocol'
-import type { TaskView } from '@matrix/protocol/http'
+import { MatrixError, printableLine } from '@matrix/protocol'
+import type { FlaggedFile, TaskView } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
-import { confirm } from '../prompt.ts'
+import { ask, confirm, isInteractive } from '../prompt.ts'
 import { shortId } from '../short-id.ts'
 import { colorsFor, print, printJson } from '../terminal.ts'
 import { summarize } from './changes.ts'
@@ -12,6 +12,7 @@ type MergeOptions = PlaceOptions & {
   updateCheckout?: boolean
   message?: string
   yes?: boolean
+  acceptFlagged?: boolean
   json?: boolean
 }
 
@@ -25,6 +26,7 @@ export async function merge(name: string, options: MergeOptions): Promise<ExitCo
   const isEmpty = changes.ahead === 0
   if (!isEmpty && !(await confirm(`Merge into ${printableLine(changes.targetBranch)}${checkout}?`, options)))
     return exitCode.findings
+  if (!(await acceptFlagged(changes.flagged, options))) return exitCode.findings
 
   const outcome = await client.mergeTask({
     ...target,
@@ -32,6 +34,7 @@ export async function merge(name: string, options: MergeOptions): Promise<ExitCo
       how: options.squash ? 'squash' : 'merge',
       expectedHead: changes.head,
       updateCheckout: options.updateCheckout ?? false,
+      acceptFlagged: changes.flagged.map(({ path }) => path),
       ...(options.message === undefined ? {} : { message: options.message }),
     },
   })
@@ -46,6 +49,17 @@ export async function merge(name: string, options: MergeOptions): Promise<ExitCo
       )
   }
   return outcome.outcome === 'conflict' ? exitCode.findings : exitCode.ok
+}
+
+/** Files that run by themselves need a yes of their own: --yes is for the merge. */
+async function acceptFlagged(flagged: readonly FlaggedFile[], options: MergeOptions): Promise<boolean> {
+  if (flagged.length === 0 || options.acceptFlagged) return true
+  const paths = flagged.map(({ path }) => printableLine(path)).join(', ')
+  if (!isInteractive())
+    throw new MatrixError('MERGE_FLAGGED', `Not merged: these files run by themselves: ${paths}`, {
+      hint: 'Look at them with matrix diff, then add --accept-flagged.',
+    })
+  return ['y', 'yes'].includes(await ask(`Accept these files, which run by themselves: ${paths}? [y/N] `))
 }
 
 /** More is to come: who merges now should know that it is a part. */

@@ -28,6 +28,7 @@ export type RunOptions = BudgetOptions & {
   setup?: string
   allowHost?: string[]
   merge?: boolean
+  acceptFlagged?: boolean
   unsandboxed?: boolean
   verbose?: boolean
   json?: boolean
@@ -125,7 +126,8 @@ async function drive(
   progress.close()
   const result = outcome.result === 'aborted' ? stops.ending() : outcome.result
   const problem = stops.fault() ?? outcome.problem
-  const merged = options.merge && result === 'passed' ? await mergeRoot(orchestrator, project, root.id) : undefined
+  const merged =
+    options.merge && result === 'passed' ? await mergeRoot(orchestrator, project, root.id, options) : undefined
   const task = await getTask(orchestrator, project, root.id).catch(() => root)
   const exitCode = 'exitCode' in outcome ? outcome.exitCode : codeOf(result, merged)
   const ended = { ...outcome, result, problem, merged, exitCode, task }
@@ -275,10 +277,18 @@ function getTask(orchestrator: Orchestrator, { id: projectId }: ProjectView, tas
 }
 
 /** What is in the way of a merge takes nothing from what the run has done. */
-async function mergeRoot(orchestrator: Orchestrator, { id: projectId }: ProjectView, taskId: string): Promise<Merged> {
-  const body = { how: 'merge' as const, updateCheckout: true }
+async function mergeRoot(
+  orchestrator: Orchestrator,
+  { id: projectId }: ProjectView,
+  taskId: string,
+  options: RunOptions,
+): Promise<Merged> {
+  const params = { projectId, taskId }
   try {
-    return await orchestrator.mergeTask({ params: { projectId, taskId }, query: {}, body })
+    const { head, flagged } = await orchestrator.getChanges({ params, query: {}, body: undefined })
+    const acceptFlagged = options.acceptFlagged ? flagged.map(({ path }) => path) : []
+    const body = { how: 'merge' as const, updateCheckout: true, expectedHead: head, acceptFlagged }
+    return await orchestrator.mergeTask({ params, query: {}, body })
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
     return { outcome: 'refused', problem: error.toJSON() }

@@ -27,7 +27,7 @@ test('a route hands the request, with its defaults filled in, to the operation o
       request: {
         params: { projectId, taskId },
         query: {},
-        body: { how: 'merge', message: 'Done', updateCheckout: false },
+        body: { how: 'merge', message: 'Done', updateCheckout: false, acceptFlagged: [] },
       },
     },
   ])

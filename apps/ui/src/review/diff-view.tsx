@@ -107,6 +107,7 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
                 coloursOf={coloursOf}
                 error={hunks.errorOf(item.file)}
                 isConflicting={conflicts.has(item.file.path)}
+                reasons={reasonsOf(changes, item.file)}
                 onToggle={() => toggle(item.file.path)}
                 onPick={onPick}
                 onRetry={() => hunks.load(item.file)}
@@ -122,12 +123,17 @@ export function DiffView({ taskId, changes, files, hunks, layout, target, onCurr
   )
 }
 
+function reasonsOf({ flagged }: ChangesView, { path, oldPath }: FileChange): string[] {
+  return flagged.filter((file) => file.path === path || file.path === oldPath).flatMap(({ reasons }) => reasons)
+}
+
 type ItemProps = {
   item: ReviewItem
   editing: Anchor | undefined
   coloursOf: ReturnType<typeof useLineColours>
   error: unknown
   isConflicting: boolean
+  reasons: readonly string[]
   onToggle: () => void
   onPick: (path: string, line: DiffLine, extend: boolean) => void
   onRetry: () => void
@@ -148,6 +154,7 @@ function Item(props: ItemProps) {
           file={item.file}
           isOpen={item.isOpen}
           isConflicting={props.isConflicting}
+          reasons={props.reasons}
           onToggle={props.onToggle}
         />
       )

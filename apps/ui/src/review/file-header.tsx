@@ -13,9 +13,16 @@ const statusTones: Record<FileChange['status'], Tone> = {
   retyped: 'warn',
 }
 
-type FileHeaderProps = { file: FileChange; isOpen: boolean; isConflicting: boolean; onToggle: () => void }
+type FileHeaderProps = {
+  file: FileChange
+  isOpen: boolean
+  isConflicting: boolean
+  /** Why the file runs by itself. */
+  reasons: readonly string[]
+  onToggle: () => void
+}
 
-export function FileHeader({ file, isOpen, isConflicting, onToggle }: FileHeaderProps) {
+export function FileHeader({ file, isOpen, isConflicting, reasons, onToggle }: FileHeaderProps) {
   return (
     <div className="flex h-9 items-center gap-2 border-y bg-raised px-2">
       <button
@@ -35,6 +42,11 @@ export function FileHeader({ file, isOpen, isConflicting, onToggle }: FileHeader
         </span>
       </button>
       {isConflicting ? <Badge tone="bad">Conflict</Badge> : null}
+      {reasons.length > 0 ? (
+        <span title={reasons.join('\n')}>
+          <Badge tone="warn">Runs by itself</Badge>
+        </span>
+      ) : null}
       {file.status === 'modified' ? null : <Badge tone={statusTones[file.status]}>{file.status}</Badge>}
       <Counts additions={file.additions} deletions={file.deletions} />
       <Copy text={file.path} label="Copy the path" className="max-sm:hidden" />

@@ -1,5 +1,5 @@
 import { plural } from '@matrix/protocol/display'
-import type { ChangesView, TaskView } from '@matrix/protocol/http'
+import type { ChangesView, FlaggedFile, TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { CircleCheck, GitMerge, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
@@ -74,7 +74,7 @@ export function shortBranch(name: string): string {
 }
 
 function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean }) {
-  const { conflicts, uncommitted, targetBranch } = changes
+  const { conflicts, flagged, uncommitted, targetBranch } = changes
   return (
     <>
       {isEmpty ? (
@@ -88,6 +88,14 @@ function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean 
           Would merge
         </State>
       )}
+      {flagged.length > 0 ? (
+        <State icon={<TriangleAlert size={13} aria-hidden />} look="text-warn">
+          <span title={flagged.map(({ path, reasons }) => `${path}: ${reasons.join(' ')}`).join('\n')}>
+            {flagged.length === 1 ? '1 file runs' : `${flagged.length} files run`} by{' '}
+            {flagged.length === 1 ? 'itself' : 'themselves'}
+          </span>
+        </State>
+      ) : null}
       {uncommitted.length > 0 ? (
         <State icon={<TriangleAlert size={13} aria-hidden />} look="text-warn">
           <span title={uncommitted.join('\n')}>
@@ -112,6 +120,8 @@ type MergeDialogProps = MergeBarProps & { how: 'merge' | 'squash'; onClose: () =
 function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps) {
   const [message, setMessage] = useState(how === 'squash' ? task.title : '')
   const [updateCheckout, setUpdateCheckout] = useState(true)
+  const [isAccepted, setAccepted] = useState(false)
+  const { flagged } = changes
   const merge = useMutation({
     meta: { quiet: true },
     mutationFn: () =>
@@ -121,6 +131,7 @@ function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps
           how,
           updateCheckout,
           expectedHead: changes.head,
+          acceptFlagged: isAccepted ? flagged.map(({ path }) => path) : [],
           ...(message.trim() === '' ? {} : { message: message.trim() }),
         },
       ),
@@ -140,7 +151,12 @@ function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" isBusy={merge.isPending} onClick={() => merge.mutate()}>
+          <Button
+            look="primary"
+            isBusy={merge.isPending}
+            disabled={flagged.length > 0 && !isAccepted}
+            onClick={() => merge.mutate()}
+          >
             {words}
           </Button>
         </>
@@ -167,8 +183,35 @@ function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps
           </span>
         </label>
       ) : null}
+      {flagged.length > 0 ? <FlaggedTick flagged={flagged} isAccepted={isAccepted} onChange={setAccepted} /> : null}
       {merge.error ? <ErrorState error={merge.error} /> : null}
     </Dialog>
+  )
+}
+
+type FlaggedTickProps = { flagged: FlaggedFile[]; isAccepted: boolean; onChange: (isAccepted: boolean) => void }
+
+/** Files that run by themselves are merged only after the user has accepted them by name. */
+function FlaggedTick({ flagged, isAccepted, onChange }: FlaggedTickProps) {
+  return (
+    <label className="mt-3 flex items-start gap-2">
+      <input
+        type="checkbox"
+        className="mt-1"
+        checked={isAccepted}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <span className="min-w-0">
+        I have looked at the files that run by themselves
+        <span className="block max-h-48 overflow-y-auto text-sm text-warn">
+          {flagged.map(({ path, reasons }) => (
+            <span key={path} className="block break-words">
+              <bdi className="font-mono">{path}</bdi>: {reasons.join(' ')}
+            </span>
+          ))}
+        </span>
+      </span>
+    </label>
   )
 }
 

@@ -59,6 +59,8 @@ export const MergeRequest = z.object({
   expectedHead: z.string().optional(),
   /** Lets the files of the user's own checkout be brought along when the target is checked out there. */
   updateCheckout: z.boolean().default(false),
+  /** Flagged files that the user has seen and accepts. They count only together with `expectedHead`. */
+  acceptFlagged: z.array(z.string()).default([]),
 })
 export type MergeRequest = z.infer<typeof MergeRequest>
 
