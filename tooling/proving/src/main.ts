@@ -3,17 +3,25 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { corpus } from './corpus.ts'
 import type { Project } from './project.ts'
+import { openProofRecords } from './proof-record.ts'
 import { type Proof, prove } from './prove.ts'
-import { openStage } from './stage.ts'
+import { builds, openStage } from './stage.ts'
 import { formatRemarks, formatTable } from './table.ts'
 
-const usage = `Usage: pnpm proving [names…] [--all | --ci] [--json]
+const usage = `Usage: pnpm proving [names…] [--all | --ci] [--resume] [--json]
 Projects: ${corpus.map(({ name }) => name).join(' ')}
-Without names: those that every change is checked with, as --ci. --all takes all of them.`
+Without names: those that every change is checked with, as --ci. --all takes all of them.
+With --resume, projects that this build of Matrix has passed already are not run again.`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { all: { type: 'boolean' }, ci: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+  options: {
+    all: { type: 'boolean' },
+    ci: { type: 'boolean' },
+    resume: { type: 'boolean' },
+    json: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
 })
 const unknown = positionals.filter((name) => !corpus.some((project) => project.name === name))
 
@@ -37,15 +45,18 @@ function chosen(): Project[] {
 
 async function proveAll(projects: readonly Project[]): Promise<Proof[]> {
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'matrix/proving')
+  const records = openProofRecords(join(cache, 'proofs'), builds)
   const stage = await openStage(join(cache, 'stage'))
   const proofs: Proof[] = []
   const leave = () => void stage.close().finally(() => process.exit(130))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
   try {
     for (const project of projects) {
-      process.stderr.write(`proving ${project.name}\n`)
-      const proof = await prove(project, { cache, stage })
+      const earlier = values.resume ? records.find(project) : undefined
+      process.stderr.write(`${earlier ? 'proven before:' : 'proving'} ${project.name}\n`)
+      const proof = earlier ?? (await prove(project, { cache, stage }))
       proofs.push(proof)
+      if (!earlier) records.keep(project, proof)
       // A run takes long: each result is said when it is there.
       for (const line of [...formatTable([proof]).slice(1), ...formatRemarks([proof])])
         process.stderr.write(`${line}\n`)

@@ -19,7 +19,11 @@ export type Stage = {
   close(): Promise<void>
 }
 
-const bin = join(dirname(createRequire(import.meta.url).resolve('@matrix/cli/package.json')), 'bin/matrix.js')
+const cli = dirname(createRequire(import.meta.url).resolve('@matrix/cli/package.json'))
+const bin = join(cli, 'bin/matrix.js')
+/** What runs here was built into these folders. */
+export const builds: readonly string[] = [join(cli, 'dist')]
+
 const LIMIT_MS = 40 * 60_000
 /** Between two steps an agent may look idle for a moment. */
 const QUIET_MS = 5000
