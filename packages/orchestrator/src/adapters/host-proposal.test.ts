@@ -30,6 +30,12 @@ test.each<[string, Record<string, string>, string[]]>([
   ],
   ['yarn', { 'yarn.lock': 'a@1:\n  resolved "https://registry.yarnpkg.com/a.tgz#1"' }, ['registry.yarnpkg.com']],
   [
+    'yarn 4, whose lock names no address',
+    { 'yarn.lock': '__metadata:\n  version: 8\n"a@npm:1":\n  version: 1.0.0' },
+    ['registry.yarnpkg.com'],
+  ],
+  ['yarn that is configured', { '.yarnrc': 'registry "https://npm.acme.example/"' }, ['npm.acme.example']],
+  [
     '.npmrc',
     { '.npmrc': '@acme:registry=https://npm.acme.example/\n//npm.acme.example/:_authToken=secret' },
     ['npm.acme.example'],

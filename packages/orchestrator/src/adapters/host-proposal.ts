@@ -24,9 +24,11 @@ const ecosystems: readonly Ecosystem[] = [
   { files: /^package\.json$/, hosts: npmHosts, own: 'npm' },
   { files: /^(?:package-lock|npm-shrinkwrap)\.json$/, addresses: /"resolved":\s*"(?:git\+)?(https?:\/\/[^"\s]+)"/g },
   { files: /^pnpm-lock\.yaml$/, addresses: /\btarball:\s*(https?:\/\/[^\s,}]+)/g },
-  { files: /^yarn\.lock$/, addresses: /^[ \t]+resolved "(https?:\/\/[^"\s]+)"/gm },
+  // A registry of its own: versions from 2 on do not read npm's settings, and their locks name no address.
+  { files: /^yarn\.lock$/, hosts: ['registry.yarnpkg.com'], addresses: /^[ \t]+resolved "(https?:\/\/[^"\s]+)"/gm },
   { files: /^bun\.lock$/, addresses: /"(https?:\/\/[^"\s]+\.tgz)"/g },
   { files: /^\.npmrc$/, addresses: /^(?:@[^:\s]+:)?registry\s*=\s*"?(https?:\/\/[^\s"]+)/gm },
+  { files: /^\.yarnrc$/, addresses: /^(?:"@[^"]+:)?registry"?\s+"?(https?:\/\/[^\s"]+)/gm },
   { files: /^\.yarnrc\.yml$/, addresses: /npmRegistryServer:\s*"?(https?:\/\/[^\s"]+)/g },
   {
     files: /^(?:pyproject\.toml|setup\.(?:py|cfg)|requirements[\w.-]*\.txt|Pipfile|tox\.ini)$/,
