@@ -17,6 +17,7 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 const byError: Partial<Record<MatrixError['code'], ExitCode>> = {
   PACKAGE_UNAVAILABLE: exitCode.unverified,
   PACKAGE_UNVERIFIABLE: exitCode.unverified,
+  DEPENDENCY_REFUSED: exitCode.unverified,
   CREDENTIAL_MISSING: exitCode.unverified,
   CREDENTIAL_UNUSABLE: exitCode.unverified,
   SERVER_UNAVAILABLE: exitCode.unverified,

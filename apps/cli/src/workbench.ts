@@ -42,7 +42,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   const emptyFolder = mkdtempSync(join(tmpdir(), 'matrix-empty-'))
   // Boxes run as somebody else where we are root.
   chmodSync(emptyFolder, 0o777)
-  const store = openPackageStore(join(dataFolder(), 'packages'))
+  const store = openPackageStore(join(dataFolder(), 'packages'), { sandbox })
   const pool = openServerPool({
     sandbox,
     store,

@@ -33,6 +33,10 @@ export const errors = {
     status: 422,
     hint: 'Use a package from npm, a bundle, or a local file, whose bytes can be hashed.',
   },
+  DEPENDENCY_REFUSED: {
+    status: 409,
+    hint: 'Everything a package needs must come from the registry with its integrity: use another package or version.',
+  },
   PACKAGE_UNAVAILABLE: { status: 503, hint: 'Check the name, the version and the network.' },
   SESSION_CORRUPT: {
     status: 500,

@@ -306,7 +306,7 @@ async function report(alias: string, server: ManagedServer): Promise<ServerRepor
     return { ...took(), status: 'verified', tools }
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
-    const isRefused = error.code === 'TOOL_DRIFT' || error.code === 'PACKAGE_MISMATCH'
+    const isRefused = ['TOOL_DRIFT', 'PACKAGE_MISMATCH', 'DEPENDENCY_REFUSED'].includes(error.code)
     return { ...took(), status: isRefused ? 'refused' : 'unavailable', error }
   }
 }

@@ -22,7 +22,7 @@ export {
   type Verdict,
 } from './gate.ts'
 export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
-export { fetchNpmPackage, type NpmPackage } from './npm-package.ts'
+export type { NpmPackage } from './npm-package.ts'
 export {
   openPackageStore,
   type PackageProgress,

@@ -195,6 +195,7 @@ const kept = new Set([
   'CREDENTIAL_UNUSABLE',
   'PACKAGE_MISMATCH',
   'PACKAGE_UNVERIFIABLE',
+  'DEPENDENCY_REFUSED',
 ])
 
 function unavailable(alias: string, error: MatrixError): MatrixError {

@@ -1,90 +1,56 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { constants } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { digestBytes } from '@matrix/manifest'
-import { MatrixError, printable } from '@matrix/protocol'
+import { MatrixError } from '@matrix/protocol'
+import { findForeignSpec, refuseDependency } from './npm-lock-file.ts'
+import { type NpmRun, runNpm } from './npm-run.ts'
 
 export type NpmPackage = { name: string; version: string; package_digest: string; integrity: string; bytes: number }
 
-/** A published package as the registry serves it, fetched with the npm that is installed, hashed here. Nothing in it runs. */
-export async function fetchNpmPackage(spec: string, signal?: AbortSignal): Promise<NpmPackage> {
-  const folder = await mkdtemp(join(tmpdir(), 'matrix-pack-'))
-  try {
-    const { file: _gone, ...found } = await packNpmPackage(spec, folder, signal)
-    return found
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+type Run = Omit<NpmRun, 'what'>
 
 /**
- * The same, and the file stays. npm runs in that folder, which must be empty: a project's .npmrc or a local package of
- * the same name must not answer for the registry. npm itself holds the bytes against the sha512 that the registry states.
+ * A published package as the registry serves it, hashed here; its file stays in the folder, which must be empty. npm itself
+ * holds the bytes against the sha512 that the registry states. Nothing in the package runs.
  */
-export async function packNpmPackage(
-  spec: string,
-  folder: string,
-  signal?: AbortSignal,
-): Promise<NpmPackage & { file: string }> {
-  const stdout = await runNpm(['pack', '--json', '--', spec], { folder, what: spec, signal })
+export async function packNpmPackage(spec: string, run: Run): Promise<NpmPackage & { file: string }> {
+  const foreign = findForeignSpec(spec)
+  if (foreign) throw refuseDependency(`${spec} names ${foreign}`)
+  const stdout = await runNpm(['pack', '--json', '--', spec], { ...run, what: spec })
   const packed: unknown = JSON.parse(stdout)
   const [first] = Array.isArray(packed) ? packed : Object.values(packed as object)
   const { name, version } = first as { name: string; version: string }
-  const file = join(folder, (await readdir(folder)).find((each) => each.endsWith('.tgz')) ?? '')
-  const bytes = await readFile(file)
+  const file = join(run.folder, (await readdir(run.folder)).find((each) => each.endsWith('.tgz')) ?? '')
+  const bytes = await readOwn(file)
   const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
   return { name, version, package_digest: digestBytes(bytes), integrity, bytes: bytes.length, file }
 }
 
-/**
- * Installs what the folder's package.json names, without running any script of any package: exactly what its lock file
- * says if it has one, else what the registry offers today, and then it has one.
- */
-export async function installNpmPackages(
-  folder: string,
-  { what, isLocked, signal }: { what: string; isLocked: boolean; signal?: AbortSignal | undefined },
-): Promise<void> {
-  const flags = ['--omit=dev', '--package-lock=true', '--no-audit', '--no-fund', '--install-strategy=hoisted']
-  await runNpm([isLocked ? 'ci' : 'install', ...flags], { folder, what, signal, timeoutMs: 600_000 })
+/** Writes the folder's lock file with what the registry offers today. Nothing is installed yet. */
+export async function resolveNpmPackages(what: string, run: Run): Promise<void> {
+  await runNpm(['install', '--package-lock-only', ...flags], { ...run, what, timeoutMs: 600_000 })
 }
 
-type NpmRun = { folder: string; what: string; signal?: AbortSignal | undefined; timeoutMs?: number }
+/** Installs exactly what the folder's lock file says, without running any script of any package. */
+export async function installNpmPackages(what: string, run: Run): Promise<void> {
+  await runNpm(['ci', ...flags], { ...run, what, timeoutMs: 600_000 })
+}
 
-async function runNpm(args: string[], { folder, what, signal, timeoutMs = 120_000 }: NpmRun): Promise<string> {
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const [command = '', ...rest] = args
+const flags = ['--omit=dev', '--package-lock=true', '--no-audit', '--no-fund', '--install-strategy=hoisted']
+
+/** What npm wrote in its sandbox, and never what a link in its place leads to. */
+export async function readOwn(file: string): Promise<Buffer> {
   try {
-    const { stdout } = await promisify(execFile)(npm, [command, '--ignore-scripts', '--loglevel=error', ...rest], {
-      cwd: folder,
-      timeout: timeoutMs,
-      maxBuffer: 16 * 1024 * 1024,
-      shell: process.platform === 'win32',
-      ...(signal && { signal }),
-    })
-    return stdout
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      if ((await handle.stat()).isFile()) return await handle.readFile()
+    } finally {
+      await handle.close()
+    }
   } catch (cause) {
-    if (signal?.aborted) throw new MatrixError('TOOL_CANCELLED', `${what} is not fetched any more.`, { cause })
-    throw unavailable(what, cause as NodeJS.ErrnoException & { stderr?: string })
+    throw new MatrixError('PACKAGE_UNAVAILABLE', `npm left no ${file}.`, { cause })
   }
-}
-
-function unavailable(what: string, cause: NodeJS.ErrnoException & { stderr?: string }): MatrixError {
-  if (cause.code === 'ENOENT')
-    return new MatrixError('PACKAGE_UNAVAILABLE', 'npm is not installed.', { hint: 'Install Node.js with npm.', cause })
-  const reason = /(?:code|npm error code) (E\w+)/.exec(cause.stderr ?? '')?.[1]
-  const words: Record<string, string> = {
-    E404: 'no such package in the registry',
-    ETARGET: 'no such version',
-    ENOTFOUND: 'the registry cannot be reached',
-    EAI_AGAIN: 'the registry cannot be reached',
-    ECONNREFUSED: 'the registry cannot be reached',
-  }
-  return new MatrixError(
-    'PACKAGE_UNAVAILABLE',
-    `${what} could not be fetched: ${words[reason ?? ''] ?? reason ?? printable(cause.message.split('\n')[0] ?? '')}.`,
-    { cause },
-  )
+  throw new MatrixError('PACKAGE_UNAVAILABLE', `${file} is not a regular file.`)
 }

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { proposeSideEffect, type StdioServer, ToolSurface } from '@matrix/manifest'
 import { openPackageStore, type PackageStore } from './package-store.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
 
 const cache = fileURLToPath(new URL('../node_modules/.cache/packages', import.meta.url))
 const surfaces = new URL('../../manifest/fixtures/surfaces/', import.meta.url)
 
 /** Published servers, fetched once for all tests of this machine. */
-export function publicStore(): PackageStore {
-  return openPackageStore(cache)
+export function publicStore(sandbox: Sandbox): PackageStore {
+  return openPackageStore(cache, { sandbox })
 }
 
 export type PublicServer = 'filesystem' | 'everything' | 'memory' | 'sequential-thinking'

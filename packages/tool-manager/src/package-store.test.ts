@@ -11,13 +11,15 @@ import { openSandbox } from './sandbox/sandbox.ts'
 import { temporaryFolder } from './scripted-server.testing.ts'
 import { openServerPool } from './server-pool.ts'
 
+const sandbox = await openSandbox({ mode: 'required' })
+
 // Each runs npm several times, beside whatever else the machine does.
 vi.setConfig({ testTimeout: 300_000 })
 
 test('a package is fetched, verified, installed and found again without the network', async () => {
   const { digest, folder, requests } = await publish()
   const steps: PackageProgress['step'][] = []
-  const stored = await openPackageStore(folder).getPackage(wanted(digest), {
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest), {
     onProgress: ({ step }) => steps.push(step),
   })
   const asked = requests.length
@@ -40,14 +42,84 @@ test('a package is fetched, verified, installed and found again without the netw
 test('no script of a package runs when it is installed', async () => {
   const marker = join(temporaryFolder(), 'ran')
   const { digest, folder } = await publish({ scripts: { postinstall: `touch ${marker}`, prepare: `touch ${marker}` } })
-  await openPackageStore(folder).getPackage(wanted(digest))
+  await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
 
   expect(existsSync(marker)).toBe(false)
 })
 
+test.each([
+  ['git', { 'tiny-part': 'git+file:///tmp/evil' }],
+  ['git of a host', { 'tiny-part': 'someone/tiny-part' }],
+  ['URL', { 'tiny-part': 'http://127.0.0.1:1/tiny-part.tgz' }],
+  ['file', { 'tiny-part': 'file:../part.tgz' }],
+  ['folder', { 'tiny-part': 'file:../../..' }],
+])('a package with a %s dependency is refused, and nothing of it is kept', async (_, dependencies) => {
+  const { digest, folder } = await publish({ dependencies })
+  const store = openPackageStore(folder, { sandbox })
+
+  await expect(store.getPackage(wanted(digest))).rejects.toMatchObject({ code: 'DEPENDENCY_REFUSED' })
+  expect(await store.list()).toEqual([])
+})
+
+test('a repository that a package depends on runs neither its scripts nor the git that its .npmrc names', async () => {
+  const [repository, marker] = [temporaryFolder(), join(temporaryFolder(), 'ran')]
+  writeFileSync(join(repository, '.npmrc'), 'git=./evil.sh\nignore-scripts=false\n')
+  writeFileSync(join(repository, 'evil.sh'), `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 })
+  const packageJson = { name: 'tiny-part', version: '1.0.0', scripts: { prepare: './evil.sh' } }
+  writeFileSync(join(repository, 'package.json'), JSON.stringify(packageJson))
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: repository })
+  git('init', '-q')
+  git('add', '.')
+  git('commit', '-qm', 'one')
+  const { digest, folder } = await publish({ dependencies: { 'tiny-part': `git+file://${repository}` } })
+  for (const each of [sandbox, await openSandbox({ mode: 'off' })])
+    await expect(openPackageStore(folder, { sandbox: each }).getPackage(wanted(digest))).rejects.toMatchObject({
+      code: 'DEPENDENCY_REFUSED',
+      message: expect.stringContaining('git'),
+    })
+
+  expect(existsSync(marker)).toBe(false)
+})
+
+test('a lock file that leads to a repository, a link or bytes without integrity is refused before npm sees it', async () => {
+  const { digest, folder, dependency } = await publish({ dependencies: { 'tiny-part': '^1.0.0' } })
+  dependency('1.0.0')
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
+  const good = (await readLockFile(stored)) as { packages: Record<string, object> }
+  const { integrity: _, ...bare } = good.packages['node_modules/tiny-part'] as { integrity: string }
+  const bad = [
+    { ...bare, resolved: 'git+ssh://git@example.com/a.git#0123' },
+    { ...good.packages['node_modules/tiny-part'], resolved: 'file:../a.tgz' },
+    { resolved: '../elsewhere', link: true },
+    bare,
+    { ...bare, integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+  ]
+  for (const entry of bad) {
+    const lockFile = { ...good, packages: { ...good.packages, 'node_modules/tiny-part': entry } }
+    const elsewhere = openPackageStore(temporaryFolder(), { sandbox })
+    await expect(elsewhere.getPackage({ ...wanted(digest), lockFile })).rejects.toMatchObject({
+      code: 'DEPENDENCY_REFUSED',
+    })
+  }
+})
+
+test('a name that is a folder, a repository or an address is never looked up', async () => {
+  const store = openPackageStore(temporaryFolder(), { sandbox })
+  for (const spec of [
+    './a@1.0.0',
+    '/etc@1.0.0',
+    'a/b@1.0.0',
+    'a@git+file:///tmp/x',
+    'a@http://127.0.0.1/x.tgz',
+    'git+ssh://git@h/x',
+  ])
+    await expect(store.lookUp(spec)).rejects.toMatchObject({ code: 'DEPENDENCY_REFUSED' })
+})
+
 test('bytes other than the pinned ones are refused, and nothing of them is kept', async () => {
   const { folder } = await publish({ description: 'not what was pinned' })
-  const store = openPackageStore(folder)
+  const store = openPackageStore(folder, { sandbox })
 
   await expect(store.getPackage(wanted(digestBytes('something else')))).rejects.toMatchObject({
     code: 'PACKAGE_MISMATCH',
@@ -58,7 +130,7 @@ test('bytes other than the pinned ones are refused, and nothing of them is kept'
 
 test('a digest that belongs to another package is refused even if the store has it', async () => {
   const { digest, folder } = await publish()
-  const store = openPackageStore(folder)
+  const store = openPackageStore(folder, { sandbox })
   await store.getPackage(wanted(digest))
 
   await expect(store.getPackage({ ...wanted(digest), name: 'other' })).rejects.toMatchObject({
@@ -68,7 +140,7 @@ test('a digest that belongs to another package is refused even if the store has 
 
 test('what a lock says about dependencies and integrity is held, too', async () => {
   const { digest, folder } = await publish()
-  const store = openPackageStore(folder)
+  const store = openPackageStore(folder, { sandbox })
   const { dependencies_digest } = await store.getPackage(wanted(digest))
 
   await expect(store.getPackage({ ...wanted(digest), dependencies_digest })).resolves.toBeDefined()
@@ -79,10 +151,10 @@ test('what a lock says about dependencies and integrity is held, too', async () 
 
 test('with its lock file, a package has the same dependencies on a machine that never saw it', async () => {
   const { digest, folder } = await publish()
-  const stored = await openPackageStore(folder).getPackage(wanted(digest))
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
   const lockFile = await readLockFile(stored)
   const { dependencies_digest } = stored
-  const elsewhere = openPackageStore(temporaryFolder())
+  const elsewhere = openPackageStore(temporaryFolder(), { sandbox })
 
   expect(JSON.stringify(lockFile)).not.toContain('http')
   expect(await elsewhere.getPackage({ ...wanted(digest), dependencies_digest, lockFile })).toMatchObject({
@@ -93,14 +165,14 @@ test('with its lock file, a package has the same dependencies on a machine that 
 test('the same bytes are kept beside each other with the dependencies of today and with those of a lock', async () => {
   const { digest, folder, dependency } = await publish({ dependencies: { 'tiny-part': '^1.0.0' } })
   dependency('1.0.0')
-  const elsewhere = await openPackageStore(temporaryFolder()).getPackage(wanted(digest))
+  const elsewhere = await openPackageStore(temporaryFolder(), { sandbox }).getPackage(wanted(digest))
   const { dependencies_digest } = elsewhere
   const locked = { ...wanted(digest), dependencies_digest, lockFile: await readLockFile(elsewhere) }
   dependency('1.1.0')
-  const today = await openPackageStore(folder).getPackage(wanted(digest))
+  const today = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
 
   expect(today.dependencies_digest).not.toBe(dependencies_digest)
-  expect(await openPackageStore(folder).getPackage(locked)).toMatchObject({ digest, dependencies_digest })
+  expect(await openPackageStore(folder, { sandbox }).getPackage(locked)).toMatchObject({ digest, dependencies_digest })
   const offline = openPackageStore(folder, { offline: true })
   expect(await offline.getPackage(locked)).toMatchObject({ dependencies_digest })
   expect(await offline.getPackage({ ...wanted(digest), dependencies_digest: today.dependencies_digest })).toEqual(today)
@@ -109,7 +181,7 @@ test('the same bytes are kept beside each other with the dependencies of today a
 test('a fetch goes on for as long as one of those who want it waits, and ends when nobody does', async () => {
   const { digest, folder, hold } = await publish()
   const asked = hold()
-  const store = openPackageStore(folder)
+  const store = openPackageStore(folder, { sandbox })
   const [one, other] = [new AbortController(), new AbortController()]
   const first = store.getPackage(wanted(digest), one)
   const second = store.getPackage(wanted(digest), other)
@@ -125,7 +197,10 @@ test('a fetch goes on for as long as one of those who want it waits, and ends wh
 test('servers that are closed give up what is being fetched for them', async () => {
   const { digest, folder, hold } = await publish()
   const asked = hold()
-  const pool = openServerPool({ sandbox: await openSandbox({ mode: 'off' }), store: openPackageStore(folder) })
+  const pool = openServerPool({
+    sandbox: await openSandbox({ mode: 'off' }),
+    store: openPackageStore(folder, { sandbox }),
+  })
   const args = ['-y', 'tiny-server@1.0.0']
   const server: StdioServer = {
     ...{ alias: 'tiny', transport: 'stdio', command: 'npx', args },
@@ -141,24 +216,26 @@ test('servers that are closed give up what is being fetched for them', async () 
 
 test('a package that was changed in the store is not run by the next process', async () => {
   const { digest, folder } = await publish()
-  const stored = await openPackageStore(folder).getPackage(wanted(digest))
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
   writeFileSync(join(stored.folder, 'package.tgz'), 'changed')
 
-  await expect(openPackageStore(folder).getPackage(wanted(digest))).rejects.toMatchObject({ code: 'PACKAGE_MISMATCH' })
+  await expect(openPackageStore(folder, { sandbox }).getPackage(wanted(digest))).rejects.toMatchObject({
+    code: 'PACKAGE_MISMATCH',
+  })
 })
 
 test('what a crash left half done is not taken for a package', async () => {
   const { digest, folder } = await publish()
-  const { folder: half } = await openPackageStore(folder).getPackage(wanted(digest))
+  const { folder: half } = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
   writeFileSync(join(half, 'record.json'), '{"name": "tiny-')
-  const stored = await openPackageStore(folder).getPackage(wanted(digest))
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
 
   expect(JSON.parse(readFileSync(join(stored.folder, 'record.json'), 'utf8'))).toMatchObject({ digest })
 })
 
 test('two that want the same package at once share one fetch', async () => {
   const { digest, folder, requests } = await publish()
-  const store = openPackageStore(folder)
+  const store = openPackageStore(folder, { sandbox })
   const both = await Promise.all([store.getPackage(wanted(digest)), store.getPackage(wanted(digest))])
 
   expect(both[0]).toEqual(both[1])

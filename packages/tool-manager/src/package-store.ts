@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { digestBytes, digestValue } from '@matrix/manifest'
+import { digestBytes } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
-import { installNpmPackages, packNpmPackage } from './npm-package.ts'
+import {
+  assertFromRegistry,
+  dependenciesDigest,
+  type NpmLockFile,
+  PACKED_FILE,
+  parseNpmLockFile,
+  withoutAddresses,
+} from './npm-lock-file.ts'
+import { installNpmPackages, type NpmPackage, packNpmPackage, readOwn, resolveNpmPackages } from './npm-package.ts'
+import type { Sandbox } from './sandbox/sandbox.ts'
 
 const PackageRecord = z.object({
   name: z.string(),
@@ -42,17 +51,17 @@ export type PackageStore = {
   folder: string
   /** From the store, or fetched into it first. */
   getPackage(wanted: WantedPackage, options?: GetPackageOptions): Promise<StoredPackage>
+  /** What the registry has under a name and version or tag. Nothing of it is kept. */
+  lookUp(spec: string, signal?: AbortSignal): Promise<NpmPackage>
   list(): Promise<StoredPackage[]>
 }
 
-export type PackageStoreOptions = {
-  /** Fetches nothing. */
-  offline?: boolean | undefined
-}
+/** npm runs in the sandbox; what is offline fetches nothing. */
+export type PackageStoreOptions = { sandbox: Sandbox } | { offline: true }
 
 const STALE_MS = 60 * 60 * 1000
 
-export function openPackageStore(folder: string, { offline = false }: PackageStoreOptions = {}): PackageStore {
+export function openPackageStore(folder: string, options: PackageStoreOptions): PackageStore {
   const root = resolve(folder)
   const packages = join(root, 'sha256')
   const pending = new Map<string, Fetch>()
@@ -66,6 +75,11 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
       const fetch = pending.get(key) ?? begin(key, wanted, onProgress)
       return held(await waitFor(fetch, signal), wanted)
     },
+    lookUp: (spec, signal) =>
+      withTemporary(async (temporary) => {
+        const { file: _gone, ...found } = await packNpmPackage(spec, npmIn(temporary, signal))
+        return found
+      }),
     async list() {
       const names = await readdir(packages).catch(() => [])
       const found = await Promise.all(names.map((name) => read(join(packages, name))))
@@ -87,14 +101,14 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
     return fetch
   }
 
-  async function findOrFetch(wanted: WantedPackage, options: GetPackageOptions): Promise<StoredPackage> {
+  async function findOrFetch(wanted: WantedPackage, how: GetPackageOptions): Promise<StoredPackage> {
     const stored = await find(wanted)
     if (stored) return checkBytes(stored)
-    if (offline)
+    if ('offline' in options)
       throw new MatrixError('PACKAGE_UNAVAILABLE', `${wanted.name}@${wanted.version} is not in the store.`, {
         hint: 'Run once with the network, or copy the store from a machine that has the package.',
       })
-    return fetchPackage(wanted, options)
+    return fetchPackage(wanted, how)
   }
 
   async function find(wanted: WantedPackage): Promise<StoredPackage | undefined> {
@@ -115,8 +129,8 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
   /** Once in the life of a process: whoever can change the store can change the process too. */
   async function checkBytes(stored: StoredPackage): Promise<StoredPackage> {
     if (hashed.has(stored.folder)) return stored
-    const found = digestBytes(await readFile(join(stored.folder, 'package.tgz')))
-    const dependencies = await dependenciesDigest(stored.folder)
+    const found = digestBytes(await readFile(join(stored.folder, PACKED_FILE)))
+    const dependencies = dependenciesDigest(await readLock(stored.folder))
     if (found !== stored.digest || dependencies !== stored.dependencies_digest)
       throw new MatrixError('PACKAGE_MISMATCH', `${stored.folder} is not what was stored there.`, {
         hint: `Remove ${stored.folder}; it is fetched again when it is needed.`,
@@ -130,27 +144,43 @@ export function openPackageStore(folder: string, { offline = false }: PackageSto
     { signal, onProgress }: GetPackageOptions,
   ): Promise<StoredPackage> {
     const spec = `${wanted.name}@${wanted.version}`
-    const temporary = join(root, 'tmp', randomUUID())
-    await mkdir(join(temporary, 'fetch'), { recursive: true, mode: 0o700 })
-    await mkdir(packages, { recursive: true })
-    await removeStale(join(root, 'tmp'))
-    try {
+    return withTemporary(async (temporary) => {
+      const [fetched, installed] = [join(temporary, 'fetch'), join(temporary, 'package')]
+      // The mode is for sandboxes, which run as another user where we are root.
+      for (const folder of [fetched, installed]) await mkdir(folder, { mode: 0o755 })
       onProgress?.({ package: spec, step: 'fetch' })
-      const packed = await packNpmPackage(spec, join(temporary, 'fetch'), signal)
+      const packed = await packNpmPackage(spec, npmIn(fetched, signal))
       assertWanted(wanted, packed)
       onProgress?.({ package: spec, step: 'install', bytes: packed.bytes })
-      const record = await install(packed, join(temporary, 'package'), wanted.lockFile, signal)
+      const record = await install(packed, npmIn(installed, signal), wanted.lockFile)
       const target = join(packages, folderName(record.digest, record.dependencies_digest))
-      await moveIntoPlace(join(temporary, 'package'), target)
+      await mkdir(packages, { recursive: true })
+      await moveIntoPlace(installed, target)
       onProgress?.({ package: spec, step: 'ready' })
       hashed.add(target)
       return { ...((await read(target)) ?? record), folder: target }
+    })
+  }
+
+  function npmIn(folder: string, signal: AbortSignal | undefined): NpmIn {
+    if ('offline' in options) throw new MatrixError('PACKAGE_UNAVAILABLE', 'This store fetches nothing.')
+    return { sandbox: options.sandbox, folder, cache: join(root, 'npm-cache'), signal }
+  }
+
+  async function withTemporary<Made>(make: (folder: string) => Promise<Made>): Promise<Made> {
+    const temporary = join(root, 'tmp', randomUUID())
+    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    await removeStale(join(root, 'tmp'))
+    try {
+      return await make(temporary)
     } finally {
       // An npm that was given up may still write for a moment.
       await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
     }
   }
 }
+
+type NpmIn = Parameters<typeof installNpmPackages>[1]
 
 type Fetch = { stored: Promise<StoredPackage>; waiting: number; giveUp(): void }
 
@@ -205,59 +235,38 @@ function held(stored: StoredPackage, wanted: WantedPackage): StoredPackage {
   return stored
 }
 
-async function install(
-  packed: Packed,
-  folder: string,
-  lockFile: unknown,
-  signal: AbortSignal | undefined,
-): Promise<z.infer<typeof PackageRecord>> {
+async function install(packed: Packed, npm: NpmIn, lockFile: unknown): Promise<z.infer<typeof PackageRecord>> {
+  const { folder } = npm
   const { name, version, integrity, package_digest: digest } = packed
-  // The mode is for boxes, which run as somebody else.
-  await mkdir(folder, { mode: 0o755 })
-  await rename(packed.file, join(folder, 'package.tgz'))
-  const manifest = { private: true, dependencies: { [name]: 'file:package.tgz' } }
+  const spec = `${name}@${version}`
+  await rename(packed.file, join(folder, PACKED_FILE))
+  const manifest = { private: true, dependencies: { [name]: `file:${PACKED_FILE}` } }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
-  const isLocked = lockFile !== undefined
-  if (isLocked) await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lockFile))
-  await installNpmPackages(folder, { what: `${name}@${version}`, isLocked, signal })
-  const record = {
-    name,
-    version,
-    digest,
-    integrity,
-    dependencies_digest: await dependenciesDigest(folder),
-    programs: await programsOf(folder, name),
-  }
+  if (lockFile === undefined) await resolveNpmPackages(spec, npm)
+  else await writeFile(join(folder, LOCK_FILE), JSON.stringify(lockFile))
+  const resolved = await readLock(folder)
+  assertFromRegistry(spec, resolved)
+  await installNpmPackages(spec, npm)
+  const dependencies_digest = dependenciesDigest(resolved)
+  const record = { name, version, digest, integrity, dependencies_digest, programs: await programsOf(folder, name) }
   await writeDurably(join(folder, 'record.json'), JSON.stringify(record, null, 2))
   return record
 }
 
-const LockFile = z.looseObject({
-  packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
-})
+const LOCK_FILE = 'package-lock.json'
 
-/** Over what each package is and holds, not over where it came from: two registries that serve the same bytes are the same. */
-async function dependenciesDigest(folder: string): Promise<string> {
-  const { packages } = LockFile.parse(JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')))
-  const entries = Object.entries(packages)
-    .filter(([path]) => path !== '')
-    .map(([path, { version, integrity }]) => [path, { version, integrity }])
-  return digestValue(Object.fromEntries(entries))
+async function readLock(folder: string): Promise<NpmLockFile> {
+  return parseNpmLockFile(parseJson((await readOwn(join(folder, LOCK_FILE))).toString('utf8')))
 }
 
 /** The lock file of a stored package without addresses, so that any registry that has the same bytes will do. */
 export async function readLockFile({ folder }: StoredPackage): Promise<unknown> {
-  const lockFile = LockFile.parse(JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')))
-  const packages = Object.entries(lockFile.packages).map(([path, entry]) => {
-    const { resolved, ...rest } = entry
-    return [path, typeof resolved === 'string' && resolved.startsWith('file:') ? entry : rest]
-  })
-  return { ...lockFile, packages: Object.fromEntries(packages) }
+  return withoutAddresses(await readLock(folder))
 }
 
 async function programsOf(folder: string, name: string): Promise<Record<string, string>> {
   const inside = join('node_modules', ...name.split('/'))
-  const text = await readFile(join(folder, inside, 'package.json'), 'utf8')
+  const text = (await readOwn(join(folder, inside, 'package.json'))).toString('utf8')
   const { bin, main } = JSON.parse(text) as { bin?: string | Record<string, string>; main?: string }
   const short = name.replace(/^.*\//, '')
   const programs = typeof bin === 'string' ? { [short]: bin } : (bin ?? (main ? { [short]: main } : {}))

@@ -57,7 +57,7 @@ test('the same server over streamable HTTP is verified and called in the same wa
   timeout: 2 * minutes,
 }, async () => {
   const { definitions, alias, version, tools: declared } = publicServer('everything')
-  const stored = await publicStore().getPackage(wanted('everything'))
+  const stored = await publicStore(await openSandbox({ mode: 'required' })).getPackage(wanted('everything'))
   const port = await freePort()
   const program = join(stored.folder, Object.values(stored.programs)[0] ?? '')
   const child = spawn(process.execPath, [program, 'streamableHttp'], { env: { PORT: String(port) }, stdio: 'pipe' })
@@ -107,7 +107,11 @@ function workFolder(): string {
 async function bootPublic(worktree: string, servers: Manifest['servers']): Promise<Harness> {
   const sandbox = await openSandbox({ mode: 'auto', unboxedAgreed: true })
   const manifest = manifestOf(servers, { allowed_side_effects: all })
-  return bootHarness({ manifest, worktree, poolOptions: { sandbox, store: publicStore(), connectTimeoutMs: minutes } })
+  return bootHarness({
+    manifest,
+    worktree,
+    poolOptions: { sandbox, store: publicStore(sandbox), connectTimeoutMs: minutes },
+  })
 }
 
 function freePort(): Promise<number> {

@@ -15,7 +15,6 @@ import {
   type ToolSurface,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { fetchNpmPackage } from './npm-package.ts'
 import { type PackageStore, readLockFile } from './package-store.ts'
 import type { LockFiles } from './server-launch.ts'
 import type { ServerPool } from './server-pool.ts'
@@ -36,6 +35,8 @@ export type PinnedServer = {
 export type PinOptions = {
   /** One that starts what has no digest yet. */
   pool: ServerPool
+  /** Where what floats is looked up. */
+  store: PackageStore
   /** An empty folder for it to work in while it is looked at. */
   emptyFolder: string
   /** Where relative files start. */
@@ -46,11 +47,11 @@ export type PinOptions = {
 
 /** Finds out which bytes a server is, starts them boxed with nothing but reading allowed, and takes down what it has. */
 export async function pinServer(draft: Server | ServerDraft, options: PinOptions): Promise<PinnedServer> {
-  const { pool, emptyFolder, base, signal, onStep = () => {} } = options
+  const { pool, store, emptyFolder, base, signal, onStep = () => {} } = options
   const { alias } = draft
   const pinned: Server =
     draft.transport === 'stdio'
-      ? await pinPackage(draft, { onStep, signal })
+      ? await pinPackage(draft, { store, onStep, signal })
       : { ...(draft as HttpServer), version: versionOf(draft), tools: [] }
   onStep(`${alias}: asking for its tools`)
   const { tools, launch } = await pool.enumerate({
@@ -128,7 +129,7 @@ function suspicionsOf(alias: string, tool: ToolSurface): string[] {
 /** An exact version for what floats, written into the arguments, and the digest of its bytes. */
 async function pinPackage(
   draft: StdioServer | Extract<ServerDraft, { transport: 'stdio' }>,
-  { onStep, signal }: { onStep: (what: string) => void; signal: AbortSignal | undefined },
+  { store, onStep, signal }: { store: PackageStore; onStep: (what: string) => void; signal: AbortSignal | undefined },
 ): Promise<StdioServer> {
   const { alias, command, args = [], version, package_digest: digest } = draft
   const launcher = parseLauncher(command, args)
@@ -144,7 +145,7 @@ async function pinPackage(
     })
   const wanted = isExactVersion(version) ? version : (launcher.version ?? 'latest')
   onStep(`${alias}: looking up ${launcher.name}@${wanted}`)
-  const found = await fetchNpmPackage(`${launcher.name}@${wanted}`, signal)
+  const found = await store.lookUp(`${launcher.name}@${wanted}`, signal)
   const spec = `${found.name}@${found.version}`
   const pinned = args.with(launcher.argument, isPlain ? spec : `--package=${spec}`)
   return { ...base, args: pinned, version: found.version, package_digest: found.package_digest }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   detectFormat,
   digestBytes,
@@ -8,6 +9,7 @@ import {
   parsePackageSpec,
 } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
+import { dataFolder } from '../data-folder.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
 import { print, printError, printJson } from '../terminal.ts'
@@ -61,9 +63,11 @@ async function digestPackage(spec: string): Promise<Record<string, unknown>> {
       hint: 'Give name@version, such as name@1.2.3.',
     })
 
-  const { fetchNpmPackage } = await import('@matrix/tool-manager')
+  const { openPackageStore, openSandbox } = await import('@matrix/tool-manager')
   printError(`fetching ${spec} from the npm registry`)
-  const found = await fetchNpmPackage(spec)
+  // Looking up a published package runs nothing of it, so where there can be no sandbox it is done without one.
+  const sandbox = await openSandbox({ mode: 'auto', unboxedAgreed: true })
+  const found = await openPackageStore(join(dataFolder(), 'packages'), { sandbox }).lookUp(spec)
   return {
     package: `${found.name}@${found.version}`,
     package_digest: found.package_digest,

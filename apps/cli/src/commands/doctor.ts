@@ -105,7 +105,7 @@ async function checkStore(): Promise<Check> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await access(folder, constants.W_OK)
-    const packages = await openPackageStore(folder).list()
+    const packages = await openPackageStore(folder, { offline: true }).list()
     return { name: 'store', ok: true, found: `${packages.length} verified packages in ${folder}`, fix }
   } catch (error) {
     return { name: 'store', ok: false, found: (error as Error).message, fix }

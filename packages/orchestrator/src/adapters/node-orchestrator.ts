@@ -106,7 +106,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     if (!isScripted || !isModel || sandbox.isBoxing || options.unboxedAgreed) return
     throw new MatrixError('SANDBOX_UNAVAILABLE', 'What a model asks for is not run without a box.')
   }
-  const store = openPackageStore(options.packagesDirectory ?? join(dataDirectory, 'packages'))
+  const store = openPackageStore(options.packagesDirectory ?? join(dataDirectory, 'packages'), { sandbox })
   const closing = new AbortController()
   const toolchains = openMachineToolchains(dataDirectory)
   const homes = openHomeKeeper(sandbox, (message) => log({ level: 'warn', message }))

@@ -28,7 +28,7 @@ export function createServerPin(around: {
     const giveUp = () => void pool.close()
     signal?.addEventListener('abort', giveUp, { once: true })
     try {
-      const pinned = await pinServer(draft, { pool, emptyFolder, signal })
+      const pinned = await pinServer(draft, { pool, store: around.store, emptyFolder, signal })
       const servers = { [draft.alias]: pinned.resolved }
       return { ...pinned, lockFiles: await collectLockFiles({ servers }, around.store) }
     } finally {
