@@ -1,15 +1,26 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { digestBytes, type StdioServer } from '@matrix/manifest'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { scanTree } from './file-tree.ts'
 import { openPackageStore, type PackageProgress, readLockFile } from './package-store.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 import { temporaryFolder } from './scripted-server.testing.ts'
 import { openServerPool } from './server-pool.ts'
+import { readListing, writeListing } from './tree-listing.ts'
 
 const sandbox = await openSandbox({ mode: 'required' })
 
@@ -222,6 +233,57 @@ test('a package that was changed in the store is not run by the next process', a
   await expect(openPackageStore(folder, { sandbox }).getPackage(wanted(digest))).rejects.toMatchObject({
     code: 'PACKAGE_MISMATCH',
   })
+})
+
+test.each([
+  ['edited', (part: string) => writeFileSync(join(part, 'index.js'), 'evil')],
+  [
+    'edited with its old times',
+    (part: string) => {
+      const file = join(part, 'index.js')
+      const { atime, mtime, size } = statSync(file)
+      writeFileSync(file, 'x'.repeat(size))
+      utimesSync(file, atime, mtime)
+    },
+  ],
+  ['added', (part: string) => writeFileSync(join(part, 'more.js'), 'evil')],
+  ['removed', (part: string) => rmSync(join(part, 'index.js'))],
+  [
+    'replaced by a link',
+    (part: string) => {
+      rmSync(join(part, 'index.js'))
+      symlinkSync('/tmp/evil.js', join(part, 'index.js'))
+    },
+  ],
+])('a file of a dependency that was %s in the store is refused before the next launch', async (_, change) => {
+  const { digest, folder, dependency } = await publish({ dependencies: { 'tiny-part': '^1.0.0' } })
+  dependency('1.0.0')
+  const store = openPackageStore(folder, { sandbox })
+  const stored = await store.getPackage(wanted(digest))
+  await expect(store.getPackage(wanted(digest))).resolves.toEqual(stored)
+  change(join(stored.folder, 'node_modules/tiny-part'))
+
+  for (const each of [store, openPackageStore(folder, { offline: true })])
+    await expect(each.getPackage(wanted(digest))).rejects.toMatchObject({
+      code: 'PACKAGE_MISMATCH',
+      message: expect.stringMatching(/tiny-part.(?:index|more)\.js/),
+    })
+})
+
+test('a full check reads every byte, whatever the list of what was read before says', async () => {
+  const { digest, folder } = await publish()
+  const stored = await openPackageStore(folder, { sandbox }).getPackage(wanted(digest))
+  writeFileSync(join(stored.folder, 'node_modules/tiny-server/index.js'), 'evil')
+  const listing = join(folder, 'listings', `${basename(stored.folder)}.json`)
+  const tree = await scanTree(stored.folder, { isSkipped: (path) => path === 'record.json' })
+  const before = await readListing(listing)
+  const forged = [...tree].map(
+    ([path, entry]) => [path, { ...entry, digest: before?.get(path)?.digest ?? '' }] as const,
+  )
+  await writeListing(listing, new Map(forged))
+  const store = openPackageStore(folder, { offline: true })
+
+  await expect(store.getPackage(wanted(digest), { isFull: true })).rejects.toMatchObject({ code: 'PACKAGE_MISMATCH' })
 })
 
 test('what a crash left half done is not taken for a package', async () => {

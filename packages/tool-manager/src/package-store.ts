@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { digestBytes } from '@matrix/manifest'
-import { MatrixError } from '@matrix/protocol'
+import { basename, join, resolve } from 'node:path'
+import { MatrixError, printableLine } from '@matrix/protocol'
 import * as z from 'zod'
+import { diffTrees, type FileTree, scanTree, treeDigest } from './file-tree.ts'
 import {
   assertFromRegistry,
   dependenciesDigest,
@@ -14,6 +14,7 @@ import {
 } from './npm-lock-file.ts'
 import { installNpmPackages, type NpmPackage, packNpmPackage, readOwn, resolveNpmPackages } from './npm-package.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import { isStale, readListing, writeListing } from './tree-listing.ts'
 
 const PackageRecord = z.object({
   name: z.string(),
@@ -21,6 +22,8 @@ const PackageRecord = z.object({
   digest: z.string(),
   integrity: z.string(),
   dependencies_digest: z.string(),
+  /** Of every file that was installed, what it depends on included. */
+  tree_digest: z.string(),
   /** What can be started, by name, each relative to the folder. */
   programs: z.record(z.string(), z.string()),
 })
@@ -42,6 +45,8 @@ export type WantedPackage = {
 export type PackageProgress = { package: string; step: 'fetch' | 'install' | 'ready'; bytes?: number }
 
 export type GetPackageOptions = {
+  /** Reads every byte of what is in the store again, also where nothing was written to it. */
+  isFull?: boolean | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: PackageProgress) => void) | undefined
 }
@@ -65,14 +70,14 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
   const root = resolve(folder)
   const packages = join(root, 'sha256')
   const pending = new Map<string, Fetch>()
-  const hashed = new Set<string>()
+  const trees = new Map<string, FileTree>()
 
   return {
     folder: root,
-    async getPackage(wanted, { signal, onProgress } = {}) {
+    async getPackage(wanted, { signal, onProgress, isFull } = {}) {
       if (signal?.aborted) throw new MatrixError('TOOL_CANCELLED', 'Nobody waits for the package any more.')
-      const key = `${wanted.name}@${wanted.version} ${wanted.digest} ${wanted.dependencies_digest}`
-      const fetch = pending.get(key) ?? begin(key, wanted, onProgress)
+      const key = `${wanted.name}@${wanted.version} ${wanted.digest} ${wanted.dependencies_digest} ${isFull}`
+      const fetch = pending.get(key) ?? begin(key, wanted, { onProgress, isFull })
       return held(await waitFor(fetch, signal), wanted)
     },
     lookUp: (spec, signal) =>
@@ -88,10 +93,10 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
   }
 
   /** One fetch for all who want the same; it is given up when the last of them has given up. */
-  function begin(key: string, wanted: WantedPackage, onProgress: GetPackageOptions['onProgress']): Fetch {
+  function begin(key: string, wanted: WantedPackage, how: GetPackageOptions): Fetch {
     const abort = new AbortController()
     const forget = () => void (pending.get(key) === fetch && pending.delete(key))
-    const stored = findOrFetch(wanted, { signal: abort.signal, onProgress }).finally(forget)
+    const stored = findOrFetch(wanted, { ...how, signal: abort.signal }).finally(forget)
     const giveUp = () => {
       forget()
       abort.abort()
@@ -103,7 +108,7 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
 
   async function findOrFetch(wanted: WantedPackage, how: GetPackageOptions): Promise<StoredPackage> {
     const stored = await find(wanted)
-    if (stored) return checkBytes(stored)
+    if (stored) return checkTree(stored, how.isFull ?? false)
     if ('offline' in options)
       throw new MatrixError('PACKAGE_UNAVAILABLE', `${wanted.name}@${wanted.version} is not in the store.`, {
         hint: 'Run once with the network, or copy the store from a machine that has the package.',
@@ -126,17 +131,19 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
     return undefined
   }
 
-  /** Once in the life of a process: whoever can change the store can change the process too. */
-  async function checkBytes(stored: StoredPackage): Promise<StoredPackage> {
-    if (hashed.has(stored.folder)) return stored
-    const found = digestBytes(await readFile(join(stored.folder, PACKED_FILE)))
-    const dependencies = dependenciesDigest(await readLock(stored.folder))
-    if (found !== stored.digest || dependencies !== stored.dependencies_digest)
-      throw new MatrixError('PACKAGE_MISMATCH', `${stored.folder} is not what was stored there.`, {
-        hint: `Remove ${stored.folder}; it is fetched again when it is needed.`,
-      })
-    hashed.add(stored.folder)
+  /** Before every launch: what was not written to since it was last read is not read again, unless all of it is asked for. */
+  async function checkTree(stored: StoredPackage, isFull: boolean): Promise<StoredPackage> {
+    const { folder: place, tree_digest: recorded } = stored
+    const known = isFull ? undefined : (trees.get(place) ?? (await readListing(listingOf(place))))
+    const tree = await scanTree(place, { known, isSkipped: (path) => path === RECORD })
+    if (treeDigest(tree) !== recorded) throw changedPackage(place, await readListing(listingOf(place)), tree)
+    if (!known || isStale(known, tree)) await writeListing(listingOf(place), tree)
+    trees.set(place, tree)
     return stored
+  }
+
+  function listingOf(place: string): string {
+    return join(root, 'listings', `${basename(place)}.json`)
   }
 
   async function fetchPackage(
@@ -157,8 +164,7 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
       await mkdir(packages, { recursive: true })
       await moveIntoPlace(installed, target)
       onProgress?.({ package: spec, step: 'ready' })
-      hashed.add(target)
-      return { ...((await read(target)) ?? record), folder: target }
+      return checkTree({ ...((await read(target)) ?? record), folder: target }, false)
     })
   }
 
@@ -178,6 +184,14 @@ export function openPackageStore(folder: string, options: PackageStoreOptions): 
       await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
     }
   }
+}
+
+function changedPackage(folder: string, before: FileTree | undefined, after: FileTree): MatrixError {
+  const [first, ...more] = before ? diffTrees(before, after) : []
+  const what = first ? `: ${printableLine(first)}${more.length > 0 ? `, and ${more.length} more` : ''}` : ''
+  return new MatrixError('PACKAGE_MISMATCH', `${folder} is not what was stored there${what}.`, {
+    hint: `Remove ${folder}; it is fetched again when it is needed.`,
+  })
 }
 
 type NpmIn = Parameters<typeof installNpmPackages>[1]
@@ -248,11 +262,14 @@ async function install(packed: Packed, npm: NpmIn, lockFile: unknown): Promise<z
   assertFromRegistry(spec, resolved)
   await installNpmPackages(spec, npm)
   const dependencies_digest = dependenciesDigest(resolved)
-  const record = { name, version, digest, integrity, dependencies_digest, programs: await programsOf(folder, name) }
-  await writeDurably(join(folder, 'record.json'), JSON.stringify(record, null, 2))
+  const programs = await programsOf(folder, name)
+  const tree_digest = treeDigest(await scanTree(folder))
+  const record = { name, version, digest, integrity, dependencies_digest, tree_digest, programs }
+  await writeDurably(join(folder, RECORD), JSON.stringify(record, null, 2))
   return record
 }
 
+const RECORD = 'record.json'
 const LOCK_FILE = 'package-lock.json'
 
 async function readLock(folder: string): Promise<NpmLockFile> {
@@ -274,7 +291,7 @@ async function programsOf(folder: string, name: string): Promise<Record<string, 
 }
 
 async function read(folder: string): Promise<StoredPackage | undefined> {
-  const text = await readFile(join(folder, 'record.json'), 'utf8').catch(() => undefined)
+  const text = await readFile(join(folder, RECORD), 'utf8').catch(() => undefined)
   const record = text === undefined ? undefined : PackageRecord.safeParse(parseJson(text))
   return record?.success ? { ...record.data, folder } : undefined
 }

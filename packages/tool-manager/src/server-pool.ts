@@ -34,6 +34,8 @@ export type ServerPoolOptions = {
   redactor?: Redactor | undefined
   /** Runs servers with placeholder digests, and says so each time. */
   bootstrap?: boolean | undefined
+  /** Reads every byte of a package before it is started, also where nothing was written to it since the last time. */
+  isFull?: boolean | undefined
   /** What was kept beside locks: without it, the dependencies of a package that is not in the store yet are today's. */
   lockFiles?: LockFiles | undefined
   /** What Matrix's own tools have around a worktree: git, toolchains, a home. */
@@ -180,6 +182,7 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
     const launch = await resolveLaunch(server, {
       store: options.store,
       bootstrap: options.bootstrap,
+      isFull: options.isFull,
       lockFiles: use.lockFiles ?? options.lockFiles,
       base: use.base,
       worktree: use.worktree,
