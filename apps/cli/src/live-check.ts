@@ -1,4 +1,4 @@
-import { formatBijection, type Problem } from '@matrix/manifest'
+import { formatBijection, isPlaceholderDigest, type Manifest, type Problem } from '@matrix/manifest'
 import { bootTools, type ServerReport, type Verification } from '@matrix/tool-manager'
 import type { AgentFile } from './agent-file.ts'
 import type { LiveServer } from './report.ts'
@@ -6,12 +6,13 @@ import { openWorkbench, type WorkbenchOptions } from './workbench.ts'
 
 export type LiveCheck = { servers: LiveServer[]; problems: Problem[] }
 
-/** Starts every server of an agent, boxed and in an empty folder, and holds what it advertises against what is declared. */
+/** Starts every server of an agent, sandboxed and in an empty folder, or reaches it where it is remote, and holds what it advertises against what is declared. */
 export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Promise<LiveCheck> {
   const verifications = new Map<string, Verification>()
   const bench = await openWorkbench({
     ...options,
     lockFiles: agent.lockFiles,
+    isFull: true,
     onEvent: (event) => {
       if (event.type === 'server_checked') verifications.set(event.alias, event.verification)
     },
@@ -20,7 +21,9 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
     const { manifest, lock, policy, base, serversPath } = agent
     const tools = bootTools({ pool: bench.pool, manifest, lock, policy, base, worktree: bench.emptyFolder })
     const reports = await tools.connectAll()
-    const servers = reports.map((report) => liveServer(report, verifications.get(report.alias), bench.isBoxing))
+    const servers = reports.map((report) =>
+      liveServer(report, verifications.get(report.alias), howRun(manifest, report, bench.isBoxing)),
+    )
     const problems = reports.flatMap((report, index) =>
       problemsOf(report, verifications.get(report.alias), [...serversPath, index]),
     )
@@ -30,13 +33,22 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
   }
 }
 
-function liveServer(report: ServerReport, verification: Verification | undefined, isBoxed: boolean): LiveServer {
+type HowRun = Pick<LiveServer, 'way' | 'hasVerifiedBytes'>
+
+function howRun({ servers }: Manifest, { alias, status }: ServerReport, isBoxing: boolean): HowRun {
+  const server = servers.find((each) => each.alias === alias)
+  if (server?.transport !== 'stdio') return { way: 'remote', hasVerifiedBytes: false }
+  const hasVerifiedBytes = status === 'verified' && !isPlaceholderDigest(server.package_digest)
+  return { way: isBoxing ? 'sandboxed' : 'unsandboxed', hasVerifiedBytes }
+}
+
+function liveServer(report: ServerReport, verification: Verification | undefined, how: HowRun): LiveServer {
   const { alias, tookMs, status } = report
   const rows = verification?.rows ?? []
   return {
     alias,
     status,
-    isBoxed,
+    ...how,
     tookMs: Math.round(tookMs),
     ...(verification && { tools: rows }),
     ...(rows.some(({ state }) => state !== 'same') && { table: formatBijection({ problems: [], rows }) }),

@@ -18,7 +18,10 @@ export type FileReport = {
 export type LiveServer = {
   alias: string
   status: 'verified' | 'refused' | 'unavailable'
-  isBoxed: boolean
+  /** A remote server runs elsewhere: neither a sandbox nor its bytes say anything about it. */
+  way: 'sandboxed' | 'unsandboxed' | 'remote'
+  /** Whether what was started was held against a digest of its manifest. */
+  hasVerifiedBytes: boolean
   tookMs: number
   tools?: Bijection['rows']
   /** The same for a person, declared and discovered beside each other, where they differ. */

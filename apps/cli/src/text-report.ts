@@ -25,9 +25,15 @@ function formatFile({ file, summary, text, findings, servers = [] }: FileReport,
   ].join('\n')
 }
 
-function formatServer({ alias, status, tools = [], table, tookMs, isBoxed }: LiveServer, colors: Colors): string {
+const ways = {
+  sandboxed: 'sandboxed',
+  unsandboxed: 'not sandboxed',
+  remote: 'remote: neither its bytes nor a sandbox can be checked',
+}
+
+function formatServer({ alias, status, tools = [], table, tookMs, way }: LiveServer, colors: Colors): string {
   const mark = { verified: colors.green('✔'), refused: colors.red('✘'), unavailable: colors.yellow('?') }[status]
-  const took = colors.dim(`${(tookMs / 1000).toFixed(1)} s, ${isBoxed ? 'boxed' : 'not boxed'}`)
+  const took = colors.dim(`${(tookMs / 1000).toFixed(1)} s, ${ways[way]}`)
   if (status === 'unavailable') return `  ${mark} ${alias}  could not be verified`
   const declared = tools.filter(({ state }) => state !== 'undeclared').length
   const discovered = tools.filter(({ state }) => state !== 'missing').length

@@ -30,11 +30,13 @@ export type WorkbenchOptions = {
   /** Whether a person agreed to go on where nothing can be boxed. */
   unsandboxed?: boolean | undefined
   lockFiles?: LockFiles | undefined
+  /** Reads every byte of what is in the store again. */
+  isFull?: boolean | undefined
   onEvent?: ((event: PoolEvent) => void) | undefined
 }
 
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
-  const { bootstrap, unsandboxed, lockFiles, onEvent } = options
+  const { bootstrap, unsandboxed, lockFiles, isFull, onEvent } = options
   useUpstream()
   const sandbox = await openSandbox({ mode: 'auto', unboxedAgreed: unsandboxed })
   const { yellow } = colorsFor(process.stderr)
@@ -48,6 +50,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     store,
     bootstrap,
     lockFiles,
+    isFull,
     connectTimeoutMs: 60_000,
     onEvent: (event) => {
       tellProgress(event)

@@ -30,7 +30,6 @@ export type VerifyOptions = {
 
 const staticOnly = 'Static check only: no server was started, so tool lists and package bytes are not verified.'
 
-const proved = 'Every server was started from verified bytes and has exactly the declared tools.'
 const notProved = 'what was not started and looked at is not proved. Pass --offline if a static check is enough.'
 
 /** Checks every file and says what it found in the form that was asked for. */
@@ -148,12 +147,21 @@ async function present(
   printError(closing)
 }
 
+/** Says no more than was looked at: what runs elsewhere, or has no digest, has no verified bytes. */
+function proofOf(reports: FileReport[]): string {
+  const servers = reports.flatMap((report) => report.servers ?? [])
+  const verified = servers.filter(({ hasVerifiedBytes }) => hasVerifiedBytes).length
+  if (verified === servers.length)
+    return 'Every server was started from verified bytes and has exactly the declared tools.'
+  return `Every server has exactly the declared tools; ${verified} of ${servers.length} were started from verified bytes.`
+}
+
 function closingLine(reports: FileReport[], skipped: number, { offline }: VerifyOptions): string {
   const others = skipped > 0 ? ` ${skipped} other JSON ${skipped === 1 ? 'file' : 'files'} passed over.` : ''
   if (reports.length === 0) return `Nothing to verify was found.${others}`
   if (offline) return `${staticOnly}${others}`
   const unproved = reports.filter((report) => !isProved(report)).length
-  const proof = unproved === 0 ? proved : `Could not verify ${unproved} of ${reports.length}: ${notProved}`
+  const proof = unproved === 0 ? proofOf(reports) : `Could not verify ${unproved} of ${reports.length}: ${notProved}`
   return `${proof}${others}`
 }
 
