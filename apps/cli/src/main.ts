@@ -1,5 +1,7 @@
+import { closeInherited } from '@matrix/tool-manager/descriptors'
 import packageJson from '../package.json' with { type: 'json' }
 
+closeInherited()
 const args = process.argv.slice(2)
 // Loading the commands takes longer than saying which version they are.
 if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) process.stdout.write(`${packageJson.version}\n`)

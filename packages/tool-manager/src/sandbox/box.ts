@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type IOType, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
@@ -8,6 +8,7 @@ import { type BoxPlan, EGRESS_BRIDGE, formatArguments, formatLimits, isNode, pla
 import { egressBridge, egressEnvironment } from './egress-bridge.ts'
 import type { EgressDecision } from './egress-proxy.ts'
 import { checkAccess, checkReadable, type Identity } from './identity.ts'
+import { launcherPrefix } from './launcher.ts'
 import { isWithin } from './mount.ts'
 import { leaseProtection } from './protected-path.ts'
 import { followChild, type RunningProgram } from './running-program.ts'
@@ -35,11 +36,15 @@ export type BoxContext = {
   identity?: Identity | undefined
   /** The socket of the agent's proxy, where the policy has one. */
   egressSocket?: string | undefined
+  /** A descriptor that is left open on purpose, at CANARY_FD: it must not be found inside. */
+  canary?: number | undefined
 }
 
 const ARGUMENTS_FD = 3
 const FILTER_FD = 4
 const FIRST_FILE_FD = 5
+/** Far above those that Node marks by itself. */
+export const CANARY_FD = 68
 
 /** Starts a program in the box that its policy describes. */
 export async function spawnBoxed(launch: BoxLaunch, context: BoxContext): Promise<RunningProgram> {
@@ -92,7 +97,9 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
     files: files.map(({ target }, index) => ({ target, fd: FIRST_FILE_FD + index })),
     locate: stage.locate,
   })
+  const pipeCount = FIRST_FILE_FD + files.length
   const [command = '', ...rest] = [
+    ...launcherPrefix({ lastDescriptor: pipeCount - 1 }),
     ...stage.prefix,
     ...[context.bubblewrap, '--args', String(ARGUMENTS_FD), '--'],
     ...formatLimits(plan.limits),
@@ -103,7 +110,7 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
     env: {},
     cwd: '/',
     detached: true,
-    stdio: Array.from({ length: FIRST_FILE_FD + files.length }, () => 'pipe' as const),
+    stdio: listDescriptors(pipeCount, context.canary),
     ...stage.spawnAs,
   })
   const pipes = child.stdio as (Writable | null)[]
@@ -113,6 +120,12 @@ function startBubblewrap(launch: BoxLaunch, plan: BoxPlan, protectedPaths: reado
   pipes[FILTER_FD]?.end(formatFilter(plan.filter, getMachine()))
   for (const [index, { text }] of files.entries()) pipes[FIRST_FILE_FD + index]?.end(text)
   return child
+}
+
+function listDescriptors(pipeCount: number, canary: number | undefined): (IOType | number)[] {
+  const pipes = Array.from({ length: pipeCount }, (): IOType => 'pipe')
+  if (canary === undefined) return pipes
+  return [...pipes, ...Array.from({ length: CANARY_FD - pipeCount }, (): IOType => 'ignore'), canary]
 }
 
 function ownIdentity(): Identity {

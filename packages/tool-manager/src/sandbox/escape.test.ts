@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import {
   chmodSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -301,6 +303,23 @@ boxedTest('case 12: what left the session and forked twice does not survive its 
 
   daemon.kill('SIGKILL')
   await expect.poll(() => survivors(mark), patience).toBe(0)
+})
+
+boxedTest('no descriptor that the daemon has inherited is open in a sandbox of any class', async () => {
+  const file = await bundleDaemon(`
+    const look = "const fs = require('node:fs'); console.log(fs.existsSync('/proc/self/fd/68/secret'), fs.readdirSync('/proc/self/fd').filter((fd) => fd > 60).join())"
+    for (const sideEffects of ${JSON.stringify(everyClass)}) {
+      const running = await sandbox.spawn({ program: process.execPath, args: ['-e', look], policy: { sideEffects } })
+      process.stdout.write(Buffer.concat(await running.stdout.toArray()))
+    }
+  `)
+  const home = openSync(folder, 'r')
+  const gap = Array.from({ length: 65 }, () => 'ignore' as const)
+  const daemon = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit', ...gap, home, home] })
+  closeSync(home)
+
+  const found = String(Buffer.concat((await daemon.stdout?.toArray()) ?? []))
+  expect(found).toBe('false \n'.repeat(everyClass.length))
 })
 
 boxedTest('a server that ignores the end of its input is ended, with all it has started', async () => {

@@ -1,11 +1,22 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { spawnBoxed } from './box.ts'
+import { CANARY_FD, spawnBoxed } from './box.ts'
 import type { Identity } from './identity.ts'
+import { LAUNCHER } from './launcher.ts'
 import type { RunningProgram } from './running-program.ts'
 import { findMachine } from './system-call.ts'
 
@@ -37,7 +48,10 @@ export async function checkSandbox({
     return unavailable(`Boxes need x86_64 or aarch64, and this is ${process.arch}.`, 'Run Matrix on one of these.')
   const missing = findMissing(bubblewrap)
   if (missing)
-    return unavailable(`${missing} is missing.`, installCommand(missing === bubblewrap ? 'bubblewrap' : 'util-linux'))
+    return unavailable(
+      `${missing} is missing.`,
+      installCommand(missing === bubblewrap ? 'bubblewrap' : missing === LAUNCHER ? 'bash' : 'util-linux'),
+    )
 
   const version = await readVersion(bubblewrap)
   if (!version || isOlder(version, OLDEST))
@@ -54,12 +68,13 @@ export async function checkSandbox({
 /** Each is tried from inside and has to fail. */
 const escapes = `
 const fs = require('node:fs')
-const [secret, outside, port] = process.argv.slice(1)
+const [secret, outside, port, canary] = process.argv.slice(1)
 const held = {}
 const attempt = (name, act) => { try { act(); held[name] = false } catch { held[name] = true } }
 attempt('read', () => fs.readFileSync(secret))
 attempt('write', () => fs.writeFileSync(outside, ''))
 attempt('system', () => fs.writeFileSync('/usr/matrix-canary', ''))
+attempt('descriptor', () => fs.fstatSync(Number(canary)))
 const socket = require('node:net').connect(Number(port), '127.0.0.1')
 const finish = (isHeld) => { held.connect = isHeld; console.log(JSON.stringify(held)); process.exit() }
 socket.on('connect', () => finish(false))
@@ -70,12 +85,14 @@ const meaning: Record<string, string> = {
   read: 'a file outside could be read',
   write: 'a file could be written outside',
   system: 'the system could be written',
+  descriptor: 'an open file of Matrix could be used',
   connect: 'the host’s loopback could be reached',
 }
 
 async function tryToEscape({ bubblewrap, identity }: SelfTestOptions & { bubblewrap: string }) {
   const folder = mkdtempSync(join(tmpdir(), 'matrix-canary-'))
   const listener = createServer((socket) => socket.destroy())
+  const canary = openSync(folder, 'r')
   try {
     const secret = join(folder, 'secret')
     writeFileSync(secret, 'canary')
@@ -86,15 +103,16 @@ async function tryToEscape({ bubblewrap, identity }: SelfTestOptions & { bubblew
     const running = await spawnBoxed(
       {
         program: process.execPath,
-        args: ['-e', escapes, secret, join(folder, 'written'), String(port)],
+        args: ['-e', escapes, secret, join(folder, 'written'), String(port), String(CANARY_FD)],
         policy: { sideEffects: [] },
       },
-      { bubblewrap, identity },
+      { bubblewrap, identity, canary },
     )
     return explain(await readAll(running))
   } catch (error) {
     return { reason: `The box could not be built: ${(error as Error).message}`, fix: kernelFix() }
   } finally {
+    closeSync(canary)
     listener.close()
     rmSync(folder, { recursive: true })
   }
@@ -132,7 +150,11 @@ async function readAll(running: RunningProgram): Promise<{ output: string; error
 
 function findMissing(bubblewrap: string): string | undefined {
   if (!lstatSync(bubblewrap, { throwIfNoEntry: false })?.isFile()) return bubblewrap
-  const needed = ['/usr/bin/prlimit', ...(process.getuid?.() === 0 ? ['/usr/bin/setpriv', '/usr/bin/unshare'] : [])]
+  const needed = [
+    LAUNCHER,
+    '/usr/bin/prlimit',
+    ...(process.getuid?.() === 0 ? ['/usr/bin/setpriv', '/usr/bin/unshare'] : []),
+  ]
   return needed.find((file) => !existsSync(file))
 }
 
