@@ -288,6 +288,7 @@ function boxLaunch(
       readable: [...launch.readable, ...readable],
       ...around,
       programs: launch.programs,
+      isGuarded: launch.isBuiltin,
     },
   }
 }

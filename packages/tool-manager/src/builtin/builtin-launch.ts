@@ -39,6 +39,7 @@ export async function builtinLaunch(options: BuiltinLaunchOptions): Promise<BoxL
       hosts,
       readable: [serverFile, ...readable],
       programs: ripgrep ? [ripgrep] : [],
+      isGuarded: true,
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { unguarded } from '../sandbox/guard.ts'
 import { killGroup } from '../sandbox/running-program.ts'
 import type { OutputCapture } from './output-capture.ts'
 import { failed } from './workspace.ts'
@@ -37,7 +38,9 @@ const quiet = { PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', TERM: 
 
 /** Starts a command in a shell and a process group of its own. */
 export async function startCommand(command: string, { cwd, capture }: CommandOptions): Promise<Command> {
-  const child = spawn('/bin/bash', ['--noprofile', '--norc', '-c', script, 'bash', command], {
+  const shell = ['/bin/bash', '--noprofile', '--norc', '-c', script, 'bash', command]
+  const [program = '', ...args] = unguarded(shell)
+  const child = spawn(program, args, {
     cwd,
     env: { ...process.env, ...quiet },
     detached: true,

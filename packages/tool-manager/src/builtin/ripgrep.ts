@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { unguarded } from '../sandbox/guard.ts'
 import { killGroup } from '../sandbox/running-program.ts'
 import { MAX_SHOWN } from './shown.ts'
 import { failed } from './workspace.ts'
@@ -43,7 +44,8 @@ const always = [
 /** Runs ripgrep until it is done, has found enough, or has taken too long. Its expressions cannot be made slow. */
 export function runRipgrep(options: RipgrepOptions): Promise<RipgrepResult> {
   const { ripgrep, cwd, args, separator, isWanted, skip, limit, timeoutMs, signal } = options
-  const child = spawn(ripgrep, [...always, ...args], { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [program = '', ...rest] = unguarded([ripgrep, ...always, ...args])
+  const child = spawn(program, rest, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const found: string[] = []
   let passed = 0
   let size = 0

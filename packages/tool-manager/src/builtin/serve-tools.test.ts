@@ -532,6 +532,30 @@ boxedTest('boxed without write, files can be searched and not written', async ()
   await tools.close()
 })
 
+boxedTest(
+  'no command reads or changes the memory, environment or open files of the tools that started it',
+  async () => {
+    const worktree = join(base, 'guarded')
+    mkdirSync(worktree)
+    if (identity) giveTree(worktree, identity)
+    const tools = await connectBoxed(worktree)
+    // A thread has a folder of its own, which is not listed.
+    const thread = '$(ls /proc/$PPID/task | tail -n1)'
+    const attempts = ['$PPID', '$PPID/task/$PPID', thread].flatMap((process) => [
+      `dd if=/dev/zero of=/proc/${process}/mem bs=1 count=1 seek=4194304`,
+      ...['maps', 'environ', 'auxv', 'fd/0', 'smaps'].map((file) => `head -c1 /proc/${process}/${file}`),
+      `readlink -v /proc/${process}/exe`,
+      `echo forged > /proc/${process}/fd/1`,
+    ])
+    for (const command of attempts)
+      expect(`${command}: ${(await tools.call('bash', { command })).text}`).toContain('Permission denied')
+
+    const held = await tools.text('bash', { command: 'grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status' })
+    expect(held.match(/\t0+$/gm)).toHaveLength(4)
+    await tools.close()
+  },
+)
+
 boxedTest('boxed with a list of hosts, a command reaches them through the proxy and nothing else', async () => {
   const worktree = join(base, 'proxied')
   mkdirSync(worktree)

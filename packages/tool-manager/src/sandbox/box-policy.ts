@@ -28,6 +28,8 @@ export type BoxPolicy = {
   overlays?: readonly Overlay[] | undefined
   /** Programs that may be started even without `shell`; nothing else is there to be started. */
   programs?: readonly string[] | undefined
+  /** With `shell`: what its program starts cannot read or change it. Only for one that starts everything by `unguarded`. */
+  isGuarded?: boolean | undefined
   limits?: Partial<BoxLimits> | undefined
 }
 

@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
 import { type BoxLimits, type BoxNetwork, type BoxPolicy, networkOf } from './box-policy.ts'
 import { BOXED } from './boxed.ts'
+import { GUARD } from './guard.ts'
 import { readLimits } from './machine-limits.ts'
 import { dropNested, isWithin, type Mount, programMount, reachable, readable, systemMounts, writable } from './mount.ts'
 import type { FilterRules } from './seccomp-filter.ts'
@@ -26,6 +27,7 @@ export type BoxPlan = {
   network: BoxNetwork
   filter: FilterRules
   limits: BoxLimits
+  isGuarded: boolean
   worktree: { path: string; isWritable: boolean } | undefined
   cwd: string
   searchPath: string
@@ -74,6 +76,7 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
       interfaces: network === 'proxied',
     },
     limits: readLimits(policy),
+    isGuarded: shell && policy.isGuarded === true,
     worktree,
     cwd: cwd ?? worktree?.path ?? HOME,
     searchPath: [...new Set([...programs.map((path) => dirname(path)), '/usr/local/bin', '/usr/bin', '/bin'])].join(
@@ -113,6 +116,7 @@ function listArguments(
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', HOSTNAME],
+    ...(plan.isGuarded ? ['--cap-add', GUARD] : []),
     ...[
       '--proc',
       '/proc',

@@ -153,7 +153,8 @@ function findMissing(bubblewrap: string): string | undefined {
   const needed = [
     LAUNCHER,
     '/usr/bin/prlimit',
-    ...(process.getuid?.() === 0 ? ['/usr/bin/setpriv', '/usr/bin/unshare'] : []),
+    '/usr/bin/setpriv',
+    ...(process.getuid?.() === 0 ? ['/usr/bin/unshare'] : []),
   ]
   return needed.find((file) => !existsSync(file))
 }
