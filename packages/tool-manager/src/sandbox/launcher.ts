@@ -8,7 +8,8 @@ export const LAUNCHER = '/bin/bash'
  * daemon, and of libraries that opened one without O_CLOEXEC.
  */
 export function launcherPrefix({ lastDescriptor }: LauncherOptions): string[] {
-  return [LAUNCHER, '-p', '-c', script, 'matrix', String(lastDescriptor)]
+  // Bash takes a socket as its input for a login from afar, and would run ~/.bashrc.
+  return [LAUNCHER, '--noprofile', '--norc', '-p', '-c', script, 'matrix', String(lastDescriptor)]
 }
 
 // A descriptor that cannot be closed must not be handed on either, so every failure ends the launch.
