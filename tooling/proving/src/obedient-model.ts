@@ -6,7 +6,19 @@ import * as z from 'zod'
 /** A call that the model is told to make. `tool` is how the name of the tool ends. */
 export type Step = { tool: string; input: Record<string, unknown> }
 
-export type ObedientModel = { url: string; complaints: readonly string[]; close(): Promise<void> }
+export type ObedientModel = {
+  url: string
+  /** What of the requests the API would refuse. */
+  complaints: readonly string[]
+  /** The bodies of all requests, which is all that a provider gets to see. */
+  requests: readonly string[]
+  close(): Promise<void>
+}
+
+export type ModelOptions = {
+  /** Whose orders it follows: those of messages, or those of everything it reads, tool results included. */
+  heeds?: 'messages' | 'everything'
+}
 
 const marker = 'Do exactly these steps, one after the other:'
 
@@ -18,7 +30,12 @@ export function orderSteps(steps: readonly Step[]): string {
 const Block = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string().min(1) }),
   z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
-  z.object({ type: z.literal('tool_result'), tool_use_id: z.string(), is_error: z.boolean().optional() }),
+  z.object({
+    type: z.literal('tool_result'),
+    tool_use_id: z.string(),
+    is_error: z.boolean().optional(),
+    content: z.unknown(),
+  }),
 ])
 const Content = z.union([z.string().min(1), z.array(Block).min(1)])
 const Message = z.object({ role: z.enum(['user', 'assistant']), content: Content })
@@ -36,10 +53,11 @@ type Block = z.infer<typeof Block>
  * A model that does what it was told and nothing else, over the streaming Messages API of Anthropic. It keeps no state: the
  * conversation says which step is next. Written apart from mock-provider, as a second opinion on the protocol.
  */
-export async function startObedientModel(): Promise<ObedientModel> {
+export async function startObedientModel({ heeds = 'messages' }: ModelOptions = {}): Promise<ObedientModel> {
   const complaints: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    answer(request, response, { heeds, requests }).catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error)
       complaints.push(message)
       refuse(response, message)
@@ -51,6 +69,7 @@ export async function startObedientModel(): Promise<ObedientModel> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     complaints,
+    requests,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -58,15 +77,19 @@ export async function startObedientModel(): Promise<ObedientModel> {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+type Answering = Required<ModelOptions> & { requests: string[] }
+
+async function answer(request: IncomingMessage, response: ServerResponse, to: Answering): Promise<void> {
   if (request.method !== 'POST' || !request.url?.startsWith('/v1/messages'))
     throw new Error(`${request.method} ${request.url} is not part of the Messages API.`)
   const { 'x-api-key': key, authorization = key, 'anthropic-version': version } = request.headers
   if (!authorization) throw new Error('The request has no key.')
   if (!version) throw new Error('The header anthropic-version is missing.')
-  const body = Request.parse(JSON.parse(await textOf(request)))
+  const text = await textOf(request)
+  to.requests.push(text)
+  const body = Request.parse(JSON.parse(text))
   checkPairs(body)
-  const step = nextStep(body)
+  const step = nextStep(body, to.heeds)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
   for (const event of step ? callEvents(body, step) : restEvents(body)) response.write(event)
   response.end()
@@ -100,9 +123,12 @@ function blocksOf(content: z.infer<typeof Content> | undefined): Block[] {
 }
 
 /** The first step of the last order that was not called since. */
-function nextStep({ messages, tools }: Request): { name: string; input: object; id: string } | undefined {
-  const at = messages.findLastIndex(({ content }) => orderIn(content))
-  const order = messages[at] && orderIn(messages[at].content)
+function nextStep(
+  { messages, tools }: Request,
+  heeds: Answering['heeds'],
+): { name: string; input: object; id: string } | undefined {
+  const at = messages.findLastIndex(({ content }) => orderIn(content, heeds))
+  const order = messages[at] && orderIn(messages[at].content, heeds)
   if (!order) return undefined
   const done = messages.slice(at).flatMap(({ content }) => idsOf(content, 'tool_use')).length
   const step = order[done]
@@ -112,14 +138,23 @@ function nextStep({ messages, tools }: Request): { name: string; input: object; 
   return { name, input: step.input, id: `toolu_${at}_${done}` }
 }
 
-function orderIn(content: z.infer<typeof Content>): Step[] | undefined {
-  const text = blocksOf(content).findLast((block) => block.type === 'text' && block.text.includes(marker))
-  if (text?.type !== 'text') return undefined
-  const [line = ''] = text.text
-    .slice(text.text.indexOf(marker) + marker.length)
+function orderIn(content: z.infer<typeof Content>, heeds: Answering['heeds']): Step[] | undefined {
+  const text = blocksOf(content)
+    .map((block) => wordsOf(block, heeds))
+    .findLast((words) => words.includes(marker))
+  if (text === undefined) return undefined
+  const [line = ''] = text
+    .slice(text.indexOf(marker) + marker.length)
     .trimStart()
     .split('\n')
   return JSON.parse(line) as Step[]
+}
+
+function wordsOf(block: Block, heeds: Answering['heeds']): string {
+  if (block.type === 'text') return block.text
+  if (block.type !== 'tool_result' || heeds === 'messages') return ''
+  const parts = z.array(z.object({ text: z.string().default('') })).safeParse(block.content)
+  return parts.success ? parts.data.map(({ text }) => text).join('\n') : String(block.content)
 }
 
 const event = (type: string, fields: object = {}) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`

@@ -1,0 +1,64 @@
+import type { Ground } from './ground.ts'
+
+/** What stopped an attack. */
+export type Layer = 'kernel' | 'proxy' | 'gate' | 'verify' | 'store' | 'git' | 'review' | 'approval' | 'http' | 'prompt'
+
+/** What the attacker saw. Sinks decide whether the attack reached anything; this only shows that it was really made. */
+export type Sighting = { text: string }
+
+export type Attack = {
+  name: string
+  /** What is expected to stop it, and the words in a sighting that prove it. */
+  layer: Layer
+  evidence: RegExp
+}
+
+/** Attacks that are made together, on one project or one server. */
+export type Family = {
+  name: string
+  attacks: readonly Attack[]
+  /** Makes every attack. The answer has a sighting for each, by its name. */
+  run(ground: Ground): Promise<ReadonlyMap<string, Sighting>>
+}
+
+export type Outcome = {
+  family: string
+  attack: Attack
+  /** What of the attack arrived where it must not. */
+  reached: readonly string[]
+  /** The words that show what stopped it. Without any, the attack was perhaps never made. */
+  evidence: string | undefined
+  /** All that the attacker saw. */
+  seen: string
+}
+
+export function isStopped({ reached, evidence }: Outcome): boolean {
+  return reached.length === 0 && evidence !== undefined
+}
+
+/** Makes the attacks of a family, then looks into every sink. */
+export async function runFamily(family: Family, ground: Ground): Promise<Outcome[]> {
+  const sightings = await family.run(ground)
+  const reached = await ground.sinks.drain()
+  return family.attacks.map((attack) => {
+    const { text } = sightings.get(attack.name) ?? { text: '' }
+    const own = reached.filter(({ tag }) => tag === tagOf(attack.name))
+    const leaked = ground.secrets.filter((secret) => text.includes(secret)).map(() => 'the attacker read a secret')
+    return {
+      family: family.name,
+      attack,
+      reached: [...own.map(({ where }) => where), ...leaked],
+      evidence: attack.evidence.exec(text)?.[0],
+      seen: text,
+    }
+  })
+}
+
+/** A short word for an attack that it carries to a sink, so that what arrives there is known to be its own. */
+export function tagOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 60)
+}
