@@ -23,6 +23,7 @@ import {
   isBuiltinServer,
   isOwnToolAllowed,
   type LockFiles,
+  noTarget,
   type PoolEvent,
   type ResolvedTool,
   resolveIdentity,
@@ -330,5 +331,5 @@ function viewTools(
 }
 
 function gateOf(tools: Tools, tool: ResolvedTool): 'allow' | 'ask' | 'deny' {
-  return checkGate({ tool, target: { paths: [], folders: [], commands: [], hosts: [] } }, tools.gate).verdict
+  return checkGate({ tool, target: noTarget }, tools.gate).verdict
 }

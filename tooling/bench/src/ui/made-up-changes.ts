@@ -37,6 +37,7 @@ export function makeUpChanges(query: URLSearchParams): ChangesView {
     additions: 100_018,
     deletions: 40_008,
     conflicts: ['src/app/router.ts'],
+    flagged: [],
     isTruncated: false,
     uncommitted: ['notes.txt'],
   }
