@@ -2,6 +2,7 @@ import {
   attenuate,
   findToolSettings,
   type Grant,
+  isOwnServer,
   isToolInSkill,
   isToolVisible,
   type Lock,
@@ -17,7 +18,7 @@ import {
 } from '@matrix/manifest'
 import { MatrixError, type ToolSpec } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
-import { builtinSurfaces, isBuiltinServer } from './builtin/builtin-surface.ts'
+import { builtinSurfaces } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
 import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
@@ -255,7 +256,7 @@ async function discover(
   waitMs: number,
 ): Promise<Discovered> {
   const found = new Map<string, ReadonlyMap<string, ToolSurface>>()
-  const [known, unknown] = [servers.filter(isBuiltinServer), servers.filter((server) => !isBuiltinServer(server))]
+  const [known, unknown] = [servers.filter(isOwnServer), servers.filter((server) => !isOwnServer(server))]
   for (const { alias } of known) found.set(alias, new Map(builtinSurfaces().map((tool) => [tool.name, tool])))
   if (unknown.length === 0) return found
   const asked = unknown.map(({ alias }) =>

@@ -1,5 +1,4 @@
-import { DEFAULT_TIMEOUT_MS } from '@matrix/manifest'
-import { isBuiltinServer } from './builtin/builtin-surface.ts'
+import { DEFAULT_TIMEOUT_MS, isOwnServer } from '@matrix/manifest'
 import { MAX_TIMEOUT_MS } from './builtin/shell-tools.ts'
 import type { ResolvedTool } from './registry.ts'
 
@@ -14,7 +13,7 @@ const PATIENCE = 6
 /** What the manifest says, else the tool's own limit, else the user's setting, else ten minutes without progress. */
 export function limitOf({ server, tool }: ResolvedTool, toolTimeoutMs = DEFAULT_TIMEOUT_MS): CallLimit {
   if (tool.timeout_ms) return totalLimit(tool.timeout_ms)
-  if (isBuiltinServer(server)) return totalLimit(BUILTIN_LIMIT_MS)
+  if (isOwnServer(server)) return totalLimit(BUILTIN_LIMIT_MS)
   return { silentMs: toolTimeoutMs, totalMs: PATIENCE * toolTimeoutMs }
 }
 

@@ -1,7 +1,6 @@
-import { findToolSettings, findUndeclared, formatToolUri, type ToolSurface } from '@matrix/manifest'
+import { findToolSettings, findUndeclared, formatToolUri, isOwnServer, type ToolSurface } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
-import { isBuiltinServer } from './builtin/builtin-surface.ts'
 import { DENIED_META } from './builtin/denied-path.ts'
 import { limitOf, totalLimit } from './call-limit.ts'
 import { findCallTarget, noTarget } from './call-target.ts'
@@ -44,7 +43,7 @@ export async function executeTool(tools: Tools, call: ToolCall, options: Execute
     const raw = await dispatch(tools, tool, input, options)
     await followUp(tools, tool, input, raw)
     const { spill, pool } = tools
-    const shape = { redactor: pool.redactor, spill, isBuiltin: isBuiltinServer(tool.server) }
+    const shape = { redactor: pool.redactor, spill, isBuiltin: isOwnServer(tool.server) }
     return addNote(await shapeResult(raw, shape), noteOf(tools, tool, refusedSince))
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
@@ -155,7 +154,7 @@ async function dispatch(tools: Tools, tool: ResolvedTool, input: Input, options:
 function send(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOptions): Promise<RawResult> {
   const { signal, timeoutMs } = options
   const limit = timeoutMs === undefined ? limitOf(tool, tools.toolTimeoutMs) : totalLimit(timeoutMs)
-  const isBuiltin = isBuiltinServer(tool.server)
+  const isBuiltin = isOwnServer(tool.server)
   const onProgress = options.onProgress && redacted(options.onProgress, tools.pool.redactor)
   let answersWhenEnded = false
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {

@@ -2,7 +2,7 @@ export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, App
 export { openApprovalFile } from './approval-file.ts'
 export { assertWithin, type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
-export { builtinSurfaces, isBuiltinServer } from './builtin/builtin-surface.ts'
+export { builtinSurfaces } from './builtin/builtin-surface.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'
 export { makeRoom, OUTPUT_FOLDER } from './builtin/kept-output.ts'
 export { findRipgrep } from './builtin/ripgrep.ts'

@@ -3,6 +3,7 @@ import { access, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import {
   digestBytes,
+  isOwnServer,
   isPlaceholderDigest,
   type Launcher,
   type LockedPackage,
@@ -11,7 +12,6 @@ import {
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import { builtinLaunch } from './builtin/builtin-launch.ts'
-import { isBuiltinServer } from './builtin/builtin-surface.ts'
 import { getServerFile } from './builtin/server-file.ts'
 import { storeBundle } from './bundle-store.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
@@ -58,7 +58,7 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${server.alias}" has a placeholder instead of a package digest.`, {
       hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
     })
-  if (isBuiltinServer(server)) return launchBuiltin(server, { ...options, isPlaceholder })
+  if (isOwnServer(server)) return launchBuiltin(server, { ...options, isPlaceholder })
   if (/\.(?:mcpb|dxt)$/.test(server.command)) return launchBundle(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
   if (launcher.kind === 'unclear')

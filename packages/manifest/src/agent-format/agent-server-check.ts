@@ -6,8 +6,8 @@ import { findCredentialArguments, isLiteralCredential } from '../manifest/creden
 import { findMalformedReference } from '../manifest/environment-reference.ts'
 import { isLoopback } from '../manifest/loopback.ts'
 import { type EnvironmentLookup, unsetVariable } from '../manifest/manifest-check.ts'
+import { reservedAliases } from '../manifest/own-server.ts'
 import { isAlias } from '../manifest/tool-uri.ts'
-import { NATIVE_PREFIXES } from '../policy/tool-pattern.ts'
 import type { AgentServer } from './agent-format.ts'
 
 const fix = 'Give it "command" and "args", or "type": "http" and an https "url".'
@@ -42,7 +42,7 @@ export function checkAgentServer(name: string, server: AgentServer, isSet?: Envi
 
 function nameProblems(name: string, path: Path): Problem[] {
   const quoted = quoteText(name)
-  if (NATIVE_PREFIXES.includes(name.toLowerCase()))
+  if (reservedAliases.includes(name.toLowerCase()))
     return [
       {
         rule: 'MX002',

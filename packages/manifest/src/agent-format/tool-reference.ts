@@ -1,7 +1,8 @@
 import type { Problem } from '../document/finding.ts'
 import { quoteText } from '../document/quoted-text.ts'
+import { reservedAliases } from '../manifest/own-server.ts'
 import { compileGlob, hasWildcard, matchesGlob } from '../policy/glob.ts'
-import { NATIVE_PREFIXES, splitReference } from '../policy/tool-pattern.ts'
+import { splitReference } from '../policy/tool-pattern.ts'
 import { isForeignTool, nativeTools, resolveNativeTools } from './native-tool-alias.ts'
 
 /** What is wrong with a reference, to be placed by whoever knows where it stands. */
@@ -108,7 +109,7 @@ function readReference(
   if (slashed === undefined) return { problems: [unreadableDot(text)] }
   const [server, tool] = splitReference(slashed)
   const problems: ReferenceProblem[] = slashed === text ? [] : [readableDot(text, slashed)]
-  if (NATIVE_PREFIXES.includes(server)) return { reference: { kind: 'native', pattern: tool || '*' }, problems }
+  if (reservedAliases.includes(server)) return { reference: { kind: 'native', pattern: tool || '*' }, problems }
   if (!mayBeDeclared(slashed, servers)) problems.push(undeclared(text, server))
   return { reference: { kind: 'server', server, tool }, problems }
 }
@@ -121,7 +122,7 @@ function withoutDot(text: string, servers: readonly string[]): string | undefine
   const dot = text.indexOf('.')
   if (dot === -1 || text.includes('/') || isDeclared(text.slice(1), servers)) return text
   const server = text.slice(1, dot)
-  const isKnown = servers.includes(server) || NATIVE_PREFIXES.includes(server)
+  const isKnown = servers.includes(server) || reservedAliases.includes(server)
   return isKnown && dot < text.length - 1 ? `@${server}/${text.slice(dot + 1)}` : undefined
 }
 

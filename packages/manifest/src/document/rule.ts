@@ -27,7 +27,7 @@ export const rules = {
     title: 'server alias',
     severity: 'error',
     locked: 'Q17',
-    why: 'The alias is part of every tool URI and of the name the model sees (`mcp__<alias>__<tool>`). Two servers with one alias, or an alias with `__` in it, would make those names ambiguous.',
+    why: 'The alias is part of every tool URI and of the name the model sees (`mcp__<alias>__<tool>`). Two servers with one alias, or an alias with `__` in it, would make those names ambiguous. `mxd`, `builtin` and `native` stand for the tools of Matrix itself: a server that took one of them could pass for its `bash` or `commit`.',
     fix: 'Use up to 32 lower-case letters, digits, `-` and single `_`, start with a letter or digit, and give each server its own.',
     wrong: '"alias": "Web__Search"',
     right: '"alias": "web-search"',

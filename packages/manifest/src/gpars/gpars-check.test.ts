@@ -82,6 +82,17 @@ test('no value makes it throw', () => {
   )
 })
 
+test("a registry's server cannot take an alias of Matrix itself, and mxd alone asks for Matrix's own tools", () => {
+  const rulesOf = (server_id: string) => {
+    const server = { server_id, version: '1.0.0', permission_scopes: [] }
+    return checkGpars({ id: 'a', required_mcp_servers: [server] }).problems.map(({ rule }) => rule)
+  }
+
+  for (const id of ['io.example/mxd', 'io.example/MXD', 'builtin', 'x/y/native', 'MXD', 'io.example\n/mxd'])
+    expect(rulesOf(id), id).toContain('MX002')
+  for (const id of ['mxd', 'io.example/mxd-tools']) expect(rulesOf(id), id).toEqual([])
+})
+
 test('no advice is given about the schema of another format', () => {
   for (const problem of checkGpars({ id: 5, capabilities: 'x' }).problems)
     expect(problem.fix ?? '').not.toContain('matrix')

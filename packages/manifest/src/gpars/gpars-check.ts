@@ -1,8 +1,10 @@
+import { BUILTIN_ALIAS } from '@matrix/protocol'
 import type { Problem } from '../document/finding.ts'
 import { isRecord, type JsonRecord, own } from '../document/json-record.ts'
 import { quoteText } from '../document/quoted-text.ts'
 import { type FieldRule, inOtherFormat, schemaProblems } from '../document/schema-problems.ts'
 import { addCredentials, findHidden } from '../document/text-check.ts'
+import { reservedAliases } from '../manifest/own-server.ts'
 import { type Gpars, GparsCapabilities, type GparsOptionalServer, GparsRequirements } from './gpars.ts'
 
 export type GparsCheck = { gpars: Gpars | undefined; problems: Problem[] }
@@ -81,10 +83,19 @@ function serverProblems(gpars: GparsRequirements): Problem[] {
       return [
         ...findHidden(server.server_id, path),
         ...(isTwice ? [listedTwice(server.server_id, path)] : []),
+        ...reservedNames(server.server_id, path),
         ...missingFields(server, [field, index]),
       ]
     }),
   )
+}
+
+/** The last part becomes the alias. `mxd` alone asks for Matrix's own tools; behind a registry's name it is another server. */
+function reservedNames(serverId: string, path: (string | number)[]): Problem[] {
+  const last = serverId.replace(/^.*\//s, '').toLowerCase()
+  if (!reservedAliases.includes(last) || serverId === BUILTIN_ALIAS) return []
+  const message = `The server ${quoteText(serverId)} would take the alias "${last}", which is reserved for the tools of Matrix itself.`
+  return [{ rule: 'MX002', path, message }]
 }
 
 /** The schema lets an optional server go without them; the specification says that it has the same form as a required one. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { reservedAliases } from '../manifest/own-server.ts'
 import { isAlias } from '../manifest/tool-uri.ts'
 import { openAliases } from './alias.ts'
 
@@ -22,12 +23,13 @@ test('servers that would get one alias are counted, within the longest that an a
   const long = 'a'.repeat(40)
 
   expect([long, long, long].map(aliasOf)).toEqual(['a'.repeat(32), `${'a'.repeat(30)}-2`, `${'a'.repeat(30)}-3`])
-  expect(['git', 'git-2', 'Git', 'builtin', 'native'].map(aliasOf)).toEqual([
+  expect(['git', 'git-2', 'Git', 'builtin', 'native', 'mxd'].map(aliasOf)).toEqual([
     'git',
     'git-2',
     'git-3',
     'builtin-2',
     'native-2',
+    'mxd-2',
   ])
 })
 
@@ -38,12 +40,12 @@ test('a file of fifty thousand servers with one name between them is no reason t
 })
 
 test('whatever servers are called, their aliases are valid, different and none is reserved', () => {
-  const name = fc.oneof(fc.string(), fc.constantFrom('git', 'Git', 'builtin', '_', 'a'.repeat(60), 'x/y/'))
+  const name = fc.oneof(fc.string(), fc.constantFrom('git', 'Git', 'builtin', 'mxd', '_', 'a'.repeat(60), 'x/y/'))
   fc.assert(
     fc.property(fc.array(name, { maxLength: 20 }), (names) => {
       const aliases = names.map(openAliases())
 
-      expect(aliases.filter((alias) => !isAlias(alias) || alias === 'builtin' || alias === 'native')).toEqual([])
+      expect(aliases.filter((alias) => !isAlias(alias) || reservedAliases.includes(alias))).toEqual([])
       expect(new Set(aliases).size).toBe(names.length)
     }),
   )

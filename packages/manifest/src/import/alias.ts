@@ -1,10 +1,9 @@
+import { reservedAliases } from '../manifest/own-server.ts'
 import { MAX_ALIAS_LENGTH } from '../manifest/tool-uri.ts'
-
-const reserved: readonly string[] = ['builtin', 'native']
 
 /** Turns whatever a server is called into an alias of its own; call it for one file's servers in their order. */
 export function openAliases(): (name: string) => string {
-  const taken = new Set(reserved)
+  const taken = new Set(reservedAliases)
   const counts = new Map<string, number>()
   return (name) => {
     const base = slug(name) || 'server'

@@ -219,7 +219,7 @@ test('control and hidden characters are found in values and in the command, and 
 })
 
 test('servers may not take the names of Matrix’s own tools', () => {
-  for (const alias of ['builtin', 'native']) expect(rulesIn(manifest({}, { alias }))).toEqual(['MX002'])
+  for (const alias of ['builtin', 'native', 'mxd']) expect(rulesIn(manifest({}, { alias }))).toEqual(['MX002'])
 })
 
 test('any value in any field is a finding or accepted, and never an exception', () => {
@@ -306,3 +306,31 @@ function setAt(
   if (rest.length === 0) value[step] = wrong
   else if (value[step] !== undefined) setAt(value[step] as Record<string, unknown>, rest, wrong)
 }
+
+test("the alias mxd is Matrix's own server and nothing else: another program, argument, variable or tool is refused", () => {
+  const own = {
+    alias: 'mxd',
+    transport: 'stdio',
+    command: 'mxd',
+    args: ['serve-tools', '--stdio'],
+    tools: [{ name: 'bash', side_effect_class: 'shell' }],
+  }
+  const declared = (server: object) => rulesIn(manifest({}, server)).filter((rule) => rule === 'MX002')
+
+  expect(declared(own)).toEqual([])
+  const others = [
+    { command: 'npx' },
+    { command: './mxd' },
+    { args: ['serve-tools'] },
+    { args: ['serve-tools', '--stdio', '--root', '/'] },
+    { env: ['NODE_OPTIONS=--require ./x.cjs'] },
+    { tools: [{ name: 'commit', side_effect_class: 'read' }] },
+    {
+      tools: [
+        { name: 'bash', side_effect_class: 'shell' },
+        { name: 'done', side_effect_class: 'read' },
+      ],
+    },
+  ]
+  for (const other of others) expect(declared({ ...own, ...other }), JSON.stringify(other)).toEqual(['MX002'])
+})

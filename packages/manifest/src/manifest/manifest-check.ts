@@ -17,6 +17,7 @@ import {
 import { isPackagePinned, type LaunchedPackage, parseLauncher } from './launcher.ts'
 import { isLoopback } from './loopback.ts'
 import { type Assignments, Manifest, SideEffect } from './manifest.ts'
+import { isOwnServer, isOwnServerTool, reservedAliases } from './own-server.ts'
 import { DIGEST_SHAPE } from './tool-uri.ts'
 
 export type ManifestCheck = { manifest: Manifest | undefined; problems: Problem[] }
@@ -103,7 +104,7 @@ const fieldRule: FieldRule = ({ code, path }, found) => {
 function meaningProblems(manifest: Legible, isSet: EnvironmentLookup | undefined): Problem[] {
   const { servers, allowed_side_effects: allowed } = manifest
   const ofServers = servers.flatMap((server, index) => serverProblems(server, ['servers', index], allowed, isSet))
-  return [...duplicateAliases(servers), ...ofServers, ...topProblems(manifest)]
+  return [...aliasProblems(servers), ...ofServers, ...topProblems(manifest)]
 }
 
 function topProblems(manifest: Legible): Problem[] {
@@ -125,19 +126,27 @@ function topProblems(manifest: Legible): Problem[] {
   return problems
 }
 
-const reservedAliases: readonly string[] = ['builtin', 'native']
+function aliasProblems(servers: LegibleServer[]): Problem[] {
+  const seen = new Set<string>()
+  return servers.flatMap((server, index): Problem[] => {
+    const { alias } = server
+    if (alias === undefined) return []
+    const isTwice = seen.has(alias)
+    seen.add(alias)
+    const path = ['servers', index, 'alias']
+    const isReserved = reservedAliases.includes(alias) && !isOwnServer(server)
+    if (!isTwice && !isReserved) return isOwnServer(server) ? foreignTools(server, ['servers', index]) : []
+    const reason = isReserved ? 'is reserved for the tools of Matrix itself' : 'is used by two servers'
+    return [{ rule: 'MX002', path, message: `The alias ${quoteText(alias)} ${reason}.` }]
+  })
+}
 
-function duplicateAliases(servers: LegibleServer[]): Problem[] {
-  const seen = new Set(reservedAliases)
-  return servers.flatMap(({ alias }, index) => {
-    if (alias === undefined || !seen.has(alias)) {
-      if (alias !== undefined) seen.add(alias)
-      return []
-    }
-    const reason = reservedAliases.includes(alias)
-      ? 'is reserved for the tools of Matrix itself'
-      : 'is used by two servers'
-    return [{ rule: 'MX002', path: ['servers', index, 'alias'], message: `The alias ${quoteText(alias)} ${reason}.` }]
+/** A tool that Matrix's own server does not have would stand in for one of the orchestrator's, such as `commit`. */
+function foreignTools({ tools = [] }: LegibleServer, path: Path): Problem[] {
+  return tools.flatMap(({ name }, index): Problem[] => {
+    if (name === undefined || isOwnServerTool(name)) return []
+    const message = `${quoteText(name)} is not a tool of Matrix's own server, so no manifest can declare it there.`
+    return [{ rule: 'MX002', path: [...path, 'tools', index, 'name'], message, fix: 'Remove the tool.' }]
   })
 }
 

@@ -1,6 +1,7 @@
+import { reservedAliases } from '../manifest/own-server.ts'
 import { hasWildcard, matchesGlob } from './glob.ts'
 import type { Hook, Policy } from './policy.ts'
-import { NATIVE_PREFIXES, splitReference } from './tool-pattern.ts'
+import { splitReference } from './tool-pattern.ts'
 
 /** The alias of each server that the author's file declares, by the name it has there. */
 export type AliasesByName = Readonly<Record<string, string>>
@@ -43,7 +44,7 @@ function renameHook(hook: Hook, servers: readonly [string, string][]): Hook[] {
 function renameReference(reference: string, servers: readonly [string, string][]): string[] | undefined {
   if (!reference.startsWith('@')) return [reference]
   const [server, tool] = splitReference(reference)
-  if (NATIVE_PREFIXES.includes(server)) return [reference]
+  if (reservedAliases.includes(server)) return [reference]
   const isPattern = hasWildcard(reference) && (tool === undefined || hasWildcard(server))
   if (isPattern && /[[\]{}\\]/.test(reference)) return undefined
   return servers.flatMap(([name, alias]) => {

@@ -1,11 +1,9 @@
+import { reservedAliases } from '../manifest/own-server.ts'
 import { matchesGlob } from './glob.ts'
 import type { Policy, ToolSettings } from './policy.ts'
 
 /** A tool as patterns see it: of a server, or (`undefined`) one of Matrix's own. */
 export type ToolName = { server: string | undefined; tool: string }
-
-/** The prefixes that stand for Matrix's own tools; no server may be called by one of them. */
-export const NATIVE_PREFIXES: readonly string[] = ['builtin', 'native', 'mxd']
 
 /**
  * Whether `tools` shows a tool to the model. There are no patterns here beyond whole servers, and a lone `*` for
@@ -16,7 +14,7 @@ export function isToolVisible(tools: readonly string[], { server, tool }: ToolNa
   return tools.some((entry) => {
     if (!entry.startsWith('@')) return server === undefined && entry === tool
     const [name, part] = splitReference(entry)
-    const isSameServer = server === undefined ? NATIVE_PREFIXES.includes(name) : name === server
+    const isSameServer = server === undefined ? reservedAliases.includes(name) : name === server
     return isSameServer && (part === undefined || part === '' || part === '*' || part === tool)
   })
 }
@@ -52,5 +50,5 @@ export function splitReference(reference: string): [server: string, tool: string
 function isNativeAllowed(pattern: string, tool: string): boolean {
   if (!pattern.startsWith('@')) return matchesGlob(pattern, tool)
   const [name, part] = splitReference(pattern)
-  return NATIVE_PREFIXES.includes(name) && (part === undefined || part === '' || matchesGlob(part, tool))
+  return reservedAliases.includes(name) && (part === undefined || part === '' || matchesGlob(part, tool))
 }

@@ -1,6 +1,7 @@
 import {
   formatToolUri,
   type Grant,
+  isOwnServer,
   type Lock,
   type LockedServer,
   type Manifest,
@@ -20,7 +21,6 @@ import {
   checkGate,
   executeTool,
   giveTree,
-  isBuiltinServer,
   isOwnToolAllowed,
   type LockFiles,
   noTarget,
@@ -175,7 +175,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         approve: request.approve,
         always: options.always,
         toolTimeoutMs: await options.toolTimeoutMs(),
-        spill: own.manifest.servers.some(isBuiltinServer) ? spillTo(request.worktree) : undefined,
+        spill: own.manifest.servers.some(isOwnServer) ? spillTo(request.worktree) : undefined,
       })
       return openAgentTools(tools, own, request, {
         states,

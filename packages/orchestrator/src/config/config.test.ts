@@ -169,6 +169,21 @@ test('one bad entry does not take its neighbours away', async () => {
   expect(problems[0]?.message).toBe('"mcpServers.bad.command" is required: text.')
 })
 
+test("a server of the settings cannot take an alias of Matrix's own tools", async () => {
+  const entry = '{ "command": "node" }'
+  const { config } = open({
+    [globalFile]: `{ "mcpServers": {\n "mxd": ${entry},\n "builtin": ${entry},\n "native": ${entry},\n "mxd-2": ${entry} } }`,
+  })
+  const { settings, problems } = await config.resolve()
+
+  expect(Object.keys(settings.mcpServers)).toEqual(['mxd-2'])
+  expect(problems.map(({ key, line }) => [key, line])).toEqual([
+    ['mcpServers.mxd', 2],
+    ['mcpServers.builtin', 3],
+    ['mcpServers.native', 4],
+  ])
+})
+
 test('an unknown key is a problem that names the one that was meant', async () => {
   const { config } = open({ [globalFile]: '{ "modle": "x", "zzz": 1, "authGroups": { "a": { "openaiApiKy": "k" } } }' })
   const { problems } = await config.resolve()

@@ -1,4 +1,4 @@
-import { isLiteralCredential } from '@matrix/manifest'
+import { isLiteralCredential, reservedAliases } from '@matrix/manifest'
 import { budgetFields } from '@matrix/protocol'
 import type { ConfigLayer } from '@matrix/protocol/http'
 import { defaultModels } from '@matrix/provider-loop'
@@ -18,6 +18,11 @@ const address = z
 
 /** The name of an auth group, a server or a manifest: no dot, so that it can stand in a dotted key. */
 const EntryName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, - and _, at most 64')
+
+/** An alias that a server of the settings can have: none of those that stand for Matrix's own tools. */
+function isServerName(name: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9-]|_(?!_)){0,31}$/.test(name) && !reservedAliases.includes(name)
+}
 
 /** A variable that may be passed into a sandbox. */
 const VariableName = z
@@ -260,7 +265,7 @@ export const settings = {
   mcpServers: {
     description: 'Further tool servers, by alias. Those of a repository start only once you have approved them.',
     schema: z.record(EntryName, McpServerConfig),
-    entry: (name) => (/^[a-z0-9](?:[a-z0-9-]|_(?!_)){0,31}$/.test(name) ? McpServerConfig : undefined),
+    entry: (name) => (isServerName(name) ? McpServerConfig : undefined),
     layers: anywhere,
     merge: 'named',
     default: {},
