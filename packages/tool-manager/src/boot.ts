@@ -206,9 +206,7 @@ const leastFirst = ['read', 'write', 'network', 'shell'] as const
  * start what its `shell` sibling can. Matrix's own tools start nothing but what the call names.
  */
 function sharesProcess(server: Server, locked: LockedServer | undefined): boolean {
-  return (
-    server.transport === 'http' || isBuiltinServer(server) || (locked?.transport === 'stdio' && !!locked.keeps_state)
-  )
+  return server.transport === 'http' || isOwnServer(server) || (locked?.transport === 'stdio' && !!locked.keeps_state)
 }
 
 /** A shell reaches the network by what it starts, so it has it wherever the agent may; and it writes where its server does. */

@@ -132,7 +132,8 @@ export function findSecrets(path: Path, part: unknown): Path[] {
 
 function nameHint(key: SettingKey): string {
   if (key === 'auth') return 'It knows sessionIdleMs, sessionMaxMs and allowedHosts.'
-  if (key === 'mcpServers') return 'An alias has lower-case letters, digits, - and single _, at most 32 of them, and is not mxd, builtin or native.'
+  if (key === 'mcpServers')
+    return 'An alias has lower-case letters, digits, - and single _, at most 32 of them, and is not mxd, builtin or native.'
   return 'A name has letters, digits, - and _, at most 64 of them.'
 }
 
