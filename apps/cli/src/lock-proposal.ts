@@ -2,10 +2,12 @@ import {
   checkAgentFormat,
   checkManifest,
   createLock,
+  type DefinitionFinding,
   detectFormat,
   digestValue,
   importServers,
   type Lock,
+  lintDefinitions,
   type Manifest,
   type Policy,
   parseDocument,
@@ -20,7 +22,15 @@ import { requiredServers } from './gpars-servers.ts'
 import { printError } from './terminal.ts'
 import type { Workbench } from './workbench.ts'
 
-export type LockProposal = { lock: Lock; classes: ProposedClass[]; notes: string[] }
+export type LockProposal = {
+  lock: Lock
+  classes: ProposedClass[]
+  notes: string[]
+  /** Words in the definitions that speak to the model, by server. */
+  findings: ServerFinding[]
+}
+
+export type ServerFinding = DefinitionFinding & { server: string }
 
 /** An agent of any format, before it is known what its servers have. */
 type Draft = {
@@ -71,7 +81,8 @@ export async function proposeLock(
     policy: draft.policy,
   })
   const shared = keepsState.map((alias) => sharingNote(alias, classes))
-  return { lock, classes, notes: [...draft.notes, ...shared, ...pinned.flatMap(({ suspicions }) => suspicions)] }
+  const notes = [...draft.notes, ...shared, ...pinned.flatMap(({ cuts }) => cuts)]
+  return { lock, classes, notes, findings: pinned.flatMap((each) => findingsOf(each, pinned)) }
 }
 
 function keepState(resolved: PinnedServer['resolved'], isKept: boolean): PinnedServer['resolved'] {
@@ -87,6 +98,15 @@ function sharingNote(alias: string, classes: readonly ProposedClass[]): string {
     })
   const all = [...new Set(own.map((each) => each.class))].join(', ')
   return `"${alias}" keeps state: one process serves all of its tools, so each of them has the sandbox of ${all}.`
+}
+
+/** With the names of the other servers' tools, which no server knows on its own. */
+function findingsOf({ server, resolved, findings }: PinnedServer, all: readonly PinnedServer[]): ServerFinding[] {
+  const others = all
+    .filter((each) => each.server.alias !== server.alias)
+    .flatMap((each) => each.resolved.tools.map(({ name }) => name))
+  const imitations = lintDefinitions(resolved.tools, { others }).filter(({ rule }) => rule === 'name-imitation')
+  return [...findings, ...imitations].map((finding) => ({ ...finding, server: server.alias }))
 }
 
 async function readDraft(value: unknown, options: ProposalOptions): Promise<Draft> {

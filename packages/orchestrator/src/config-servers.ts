@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import {
   createLock,
   digestValue,
+  formatDefinitionFinding,
   importServers,
   type Lock,
   type Manifest,
@@ -21,7 +22,7 @@ import type { World } from './world.ts'
 export type AgreedServer = { alias: string; entry: string; lock: Lock; lockFiles: LockFiles }
 
 /** What a person is asked to agree to: the server with its tools, the class of each and where that comes from. */
-export type ServerProposal = AgreedServer & Pick<PinnedServer, 'classes' | 'suspicions'>
+export type ServerProposal = AgreedServer & Pick<PinnedServer, 'classes'> & { suspicions: string[] }
 
 /** The servers of the settings that were agreed to, in a file that outlives the daemon. */
 export type AgreedServers = {
@@ -86,7 +87,8 @@ export function draftOf({ path }: ConfigProject, alias: string, config: McpServe
 
 /** The generated manifest of one server, locked. What hides in a definition or contradicts itself is not offered to anybody. */
 export function proposeServer(entry: string, pinned: PinnedServer, lockFiles: LockFiles): ServerProposal {
-  const { server, resolved, classes, suspicions } = pinned
+  const { server, resolved, classes, cuts, findings } = pinned
+  const suspicions = [...findings.map(formatDefinitionFinding), ...cuts]
   const { alias } = server
   const manifest: Manifest = {
     schema_version: 1,

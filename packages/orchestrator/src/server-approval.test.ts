@@ -133,7 +133,8 @@ function pinnedNotes(args: string[]): PinnedServer & { lockFiles: Record<string,
       { alias: 'notes', tool: 'read_note', class: 'read', reason: 'proposed: it only reads' },
       { alias: 'notes', tool: 'write_note', class: 'write', reason: 'proposed: it writes' },
     ],
-    suspicions: [],
+    cuts: [],
+    findings: [],
     lockFiles: {},
   }
 }

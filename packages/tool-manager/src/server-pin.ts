@@ -1,8 +1,10 @@
 import {
+  type DefinitionFinding,
   type HttpServer,
   isExactVersion,
   isPlaceholderDigest,
   type Lock,
+  lintDefinitions,
   parseLauncher,
   proposeSideEffect,
   type ResolvedServer,
@@ -28,8 +30,10 @@ export type PinnedServer = {
   /** The same for a lock. */
   resolved: ResolvedServer
   classes: ProposedClass[]
-  /** What a person should read before they agree. */
-  suspicions: string[]
+  /** What a user should read before approving. */
+  cuts: string[]
+  /** Words in the definitions that speak to the model. */
+  findings: DefinitionFinding[]
 }
 
 export type PinOptions = {
@@ -62,16 +66,16 @@ export async function pinServer(draft: Server | ServerDraft, options: PinOptions
   })
   if (tools.length === 0) throw new MatrixError('TOOL_DRIFT', `"${alias}" has no tools, so there is nothing to lock.`)
   const classes = tools.map((surface) => ({ alias, ...classOf(draft, surface) }))
-  const suspicions = tools.flatMap((tool) => suspicionsOf(alias, tool))
+  const [cuts, findings] = [tools.flatMap((tool) => cutsOf(alias, tool)), lintDefinitions(tools)]
   const declared = tools.map((surface, index) => declare(draft, surface, classes[index]?.class))
   if (pinned.transport === 'http') {
     const server = { ...pinned, tools: declared, package_digest: serverSurfaceDigest(tools) }
-    return { server, classes, suspicions, resolved: { transport: 'http', endpoint: pinned.endpoint, tools } }
+    return { server, classes, cuts, findings, resolved: { transport: 'http', endpoint: pinned.endpoint, tools } }
   }
   if (!launch) throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" was not started from a package.`)
   const server = { ...pinned, tools: declared, package_digest: launch.package.digest }
   const resolved = { transport: 'stdio' as const, launch: launch.locked, package: launch.package, tools }
-  return { server, classes, suspicions, resolved }
+  return { server, classes, cuts, findings, resolved }
 }
 
 /** A lock has only the digest of what each package depends on; these are the lists themselves. */
@@ -108,21 +112,12 @@ function classOf(draft: Server | ServerDraft, surface: ToolSurface): Omit<Propos
 
 /** As much as a description that a model reads at every turn should need. */
 const MAX_DESCRIPTION = 1024
-const commanding =
-  /<\/?(?:important|system|instructions?|secret)\b|\b(?:ignore|disregard|forget) (?:all|any|the|your|previous)\b|\bdo not (?:tell|mention|inform|show)\b|\.ssh\b|\bid_rsa\b|\bbefore (?:using|calling) (?:this|any other) tool\b/i
 
-/** What a definition says to the model rather than about the tool; a person has to read it before they agree. */
-function suspicionsOf(alias: string, tool: ToolSurface): string[] {
-  const text = JSON.stringify(tool)
-  const found = commanding.exec(text)?.[0]
-  const length = tool.description?.length ?? 0
+/** What is cut from a definition; a user who reads only the manifest does not see it. */
+function cutsOf(alias: string, { name, description = '' }: ToolSurface): string[] {
+  if (description.length <= MAX_DESCRIPTION) return []
   return [
-    ...(found ? [`${alias}/${tool.name} speaks to the model ("${found}"): read its definition before you agree.`] : []),
-    ...(length > MAX_DESCRIPTION
-      ? [
-          `The description of ${alias}/${tool.name} has ${length} characters; the manifest keeps the first ${MAX_DESCRIPTION}.`,
-        ]
-      : []),
+    `The description of ${alias}/${name} has ${description.length} characters; the manifest keeps the first ${MAX_DESCRIPTION}.`,
   ]
 }
 

@@ -135,7 +135,7 @@ test('case 30: a definition that gives orders to the model is pointed out, and o
   const { code, stderr } = await matrix(['lock', '--unsandboxed', 'a.json'], poisoned)
 
   expect(code).toBe(1)
-  expect(stderr).toContain('notes/read_note speaks to the model ("<IMPORTANT")')
+  expect(stderr).toContain('notes/high chat-marker: read_note')
   expect(stderr).toContain('100041 characters')
   expect(await matrix(['lock', '--unsandboxed', '--yes', 'a.json'], hiding)).toMatchObject({
     code: 1,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { checkLock, diffLock, formatLock, type Lock, parseDocument } from '@matrix/manifest'
+import { checkLock, diffLock, formatDefinitionFinding, formatLock, type Lock, parseDocument } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { collectLockFiles, type LockFiles, soundLock } from '@matrix/tool-manager'
 import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
@@ -35,13 +35,14 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   }
   soundLock(proposal.lock)
   const before = existsSync(out) ? await readLock(out) : undefined
+  presentFindings(proposal)
   if (!options.json) present(proposal, before)
   if (!(await isAgreed(options, before !== undefined && isSame(before, proposal.lock)))) return exitCode.findings
 
   if (Object.keys(lockFiles).length > 0)
     await writeOutput(lockFilesPathOf(out), `${JSON.stringify(lockFiles, null, 1)}\n`, { force: true })
   await writeOutput(out, formatLock(proposal.lock), { force: true })
-  if (options.json) printJson({ out, lock: proposal.lock, classes: proposal.classes })
+  if (options.json) printJson({ out, lock: proposal.lock, classes: proposal.classes, findings: proposal.findings })
   else printError(colorsFor(process.stderr).green(`Written to ${printableLine(out)}.`))
   return exitCode.ok
 }
@@ -52,6 +53,15 @@ async function readLock(path: string): Promise<Lock | undefined> {
 
 function isSame(before: Lock, after: Lock): boolean {
   return formatLock(before) === formatLock(after)
+}
+
+/** On stderr in every output form: --json and --yes do not make the words harmless. */
+function presentFindings({ findings }: LockProposal): void {
+  const { red, yellow } = colorsFor(process.stderr)
+  for (const finding of findings) {
+    const paint = finding.severity === 'high' ? red : yellow
+    printError(`${paint('warning')} ${finding.server}/${formatDefinitionFinding(finding)}`)
+  }
 }
 
 function present({ lock, classes, notes }: LockProposal, before: Lock | undefined): void {

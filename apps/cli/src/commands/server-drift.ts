@@ -1,3 +1,4 @@
+import { type DefinitionFinding, formatDefinitionFinding, lintText } from '@matrix/manifest'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import type { ServerDrift } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -17,7 +18,10 @@ export async function approveServer(alias: string, options: Options & { digest?:
     throw new MatrixError('APPROVAL_UNKNOWN', `Nothing is known to be different about “${printableLine(alias)}”.`, {
       hint: 'A server is looked at when an agent first calls it.',
     })
+  const findings = lintDrift(drift)
   if (!options.json) printError(formatDrift(drift))
+  for (const finding of findings)
+    printError(`${colorsFor(process.stderr).red('warning')} ${formatDefinitionFinding(finding)}`)
   const { surface, obstacle } = drift
   if (surface === null || obstacle !== null)
     throw new MatrixError('DOCUMENT_INVALID', `Nobody can agree to this. ${obstacle ?? ''}`.trim(), {
@@ -26,7 +30,7 @@ export async function approveServer(alias: string, options: Options & { digest?:
   if (!(await isAgreed(surface, options))) return exitCode.findings
 
   await client.answerDrift({ ...params, alias, body: { decision: 'approve', surface } })
-  if (options.json) printJson({ alias, surface })
+  if (options.json) printJson({ alias, surface, findings })
   else print(`Locked. Agents have “${printableLine(alias)}” again from their next start on.`)
   return exitCode.ok
 }
@@ -48,6 +52,13 @@ async function isAgreed(surface: string, { digest }: { digest?: string }): Promi
   throw new MatrixError('REQUEST_INVALID', 'The digest of what is agreed to is missing or another one.', {
     hint: `Read what is different above, then give --digest ${surface}.`,
   })
+}
+
+/** What the words that were found say to the model; the text is already printable, so hidden characters stand as code points. */
+function lintDrift({ tools }: ServerDrift): DefinitionFinding[] {
+  return tools.flatMap(({ tool, fields }) =>
+    fields.flatMap(({ field, found }) => lintText(found ?? '').map((finding) => ({ ...finding, tool, field }))),
+  )
 }
 
 function formatDrift({ tools, surface }: ServerDrift): string {

@@ -1,3 +1,4 @@
+import { lintText } from '../definition/definition-lint.ts'
 import { isSameJson } from '../document/json-equality.ts'
 import { findHiddenText, findTexts, type HiddenText, type ToolSurface } from '../lock/surface.ts'
 import type { Change, Danger } from './change.ts'
@@ -36,7 +37,7 @@ export function diffPersuasion(before: ToolSurface | undefined, after: ToolSurfa
 
 /** The words that gave a text away, with what stands around them. */
 function quoteNear(text: string): string {
-  const start = Math.max(0, (persuasion.exec(text)?.index ?? 0) - 80)
+  const start = Math.max(0, (lintText(text)[0]?.offset ?? 0) - 80)
   return JSON.stringify(excerpt(start === 0 ? text : `…${text.slice(start)}`, 400))
 }
 
@@ -54,13 +55,9 @@ export function diffHiddenText(before: ToolSurface | undefined, after: ToolSurfa
     }))
 }
 
-/** Words that speak to the model about something else than the tool; what descriptions are poisoned with. */
-const persuasion =
-  /<\/?(?:important|system|secret|instructions?)\b|\bignore\b.{0,30}\b(?:previous|prior|above|instructions?)|\b(?:do not|don't|never)\b.{0,20}\b(?:tell|mention|inform|reveal|show)|\bbefore (?:using|calling|you use|you call)\b|\bsystem prompt\b|\.ssh\b|\bid_rsa\b|\.env\b|\bmcp\.json\b/is
-
 /** Whether a text holds what a definition has no reason to say. */
 export function isPersuasive(text: string): boolean {
-  return persuasion.test(text)
+  return lintText(text).some(({ rule }) => rule !== 'hidden-characters')
 }
 
 function diffText(what: 'description' | 'title', before = '', after = ''): SurfaceChange[] {

@@ -1,4 +1,5 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
+import { definitionWordProblems } from '../definition/definition-problem.ts'
 import { diffSurface } from '../diff/surface-diff.ts'
 import { excerpt } from '../diff/text-diff.ts'
 import type { Problem } from '../document/finding.ts'
@@ -112,7 +113,12 @@ function reportDiscovered(bijection: Bijection, { server, surface, tool, locked,
   const problems = [
     ...(tool ? classProblems(tool, surface, where) : [undeclared(server.alias, surface.name, where)]),
     ...changed,
-    ...(isKnown ? [] : readably(surface, where, () => hiddenTextProblems(surface, where))),
+    ...(isKnown
+      ? []
+      : readably(surface, where, () => [
+          ...hiddenTextProblems(surface, where),
+          ...definitionWordProblems(surface, where),
+        ])),
   ]
   const state = !tool ? 'undeclared' : changed.length > 0 ? 'changed' : 'same'
   report(bijection, { name: surface.name, state, ...(tool && { side_effect_class: tool.side_effect_class }) }, problems)

@@ -1,6 +1,7 @@
 import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkPolicy } from '../agent-format/agent-policy.ts'
+import { definitionWordProblems } from '../definition/definition-problem.ts'
 import type { Problem } from '../document/finding.ts'
 import { isRecord, own } from '../document/json-record.ts'
 import { shownText } from '../document/quoted-text.ts'
@@ -210,7 +211,8 @@ function undeclared(alias: string, name: string, path: Path): Problem {
 
 function definitionProblems(name: string, { surface, definition }: LockedTool, path: Path): Problem[] {
   const shown = JSON.stringify(name)
-  const problems = hiddenTextProblems(definition, [...path, 'definition'])
+  const at = [...path, 'definition']
+  const problems = [...hiddenTextProblems(definition, at), ...definitionWordProblems(definition, at)]
   if (definition.name !== name)
     problems.push({
       rule: 'MX021',
