@@ -312,6 +312,7 @@ test("the alias mxd is Matrix's own server and nothing else: another program, ar
     alias: 'mxd',
     transport: 'stdio',
     command: 'mxd',
+    env: [],
     args: ['serve-tools', '--stdio'],
     tools: [{ name: 'bash', side_effect_class: 'shell' }],
   }

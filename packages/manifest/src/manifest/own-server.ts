@@ -19,10 +19,14 @@ export function isOwnServer({ alias, transport, command, args = [], env }: Decla
     alias === BUILTIN_ALIAS &&
     transport === 'stdio' &&
     command === 'mxd' &&
-    env === undefined &&
+    isEmpty(env) &&
     args.length === launchArguments.length &&
     args.every((argument, index) => argument === launchArguments[index])
   )
+}
+
+function isEmpty(env: unknown): boolean {
+  return env === undefined || (typeof env === 'object' && env !== null && Object.keys(env).length === 0)
 }
 
 const prefix = `mcp__${BUILTIN_ALIAS}__`
