@@ -14,11 +14,11 @@ export type Attack = {
 }
 
 /** Attacks that are made together, on one project or one server. */
-export type Family = {
+export type Family<Machine = Ground> = {
   name: string
   attacks: readonly Attack[]
   /** Makes every attack. The answer has a sighting for each, by its name. */
-  run(ground: Ground): Promise<ReadonlyMap<string, Sighting>>
+  run(ground: Machine): Promise<ReadonlyMap<string, Sighting>>
 }
 
 export type Outcome = {
@@ -37,7 +37,10 @@ export function isStopped({ reached, evidence }: Outcome): boolean {
 }
 
 /** Makes the attacks of a family, then looks into every sink. */
-export async function runFamily(family: Family, ground: Ground): Promise<Outcome[]> {
+export async function runFamily<Machine extends Pick<Ground, 'sinks' | 'secrets'>>(
+  family: Family<Machine>,
+  ground: Machine,
+): Promise<Outcome[]> {
   const sightings = await family.run(ground)
   const reached = await ground.sinks.drain()
   return family.attacks.map((attack) => {

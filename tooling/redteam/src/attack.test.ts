@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Attack, isStopped, runFamily, tagOf } from './attack.ts'
+import type { Ground } from './ground.ts'
+import { openSinks, type Sinks } from './sinks.ts'
+
+const attack = (name: string): Attack => ({ name, layer: 'kernel', evidence: /denied/ })
+
+test('an attack that leaves a file outside, dials the user or reads a secret is never called stopped', async () => {
+  const outcomes = await attackWith(['write a file', 'dial', 'read'], async (sinks, seen) => {
+    writeFileSync(join(sinks.outside, tagOf('write a file')), '')
+    await dial(sinks.port, `GET /?tag=${tagOf('dial')}`)
+    seen('read', 'denied, but canary-1 all the same')
+  })
+
+  expect(outcomes.map(({ reached }) => reached)).toEqual([
+    ['a file was written outside'],
+    ['the user’s loopback was reached'],
+    ['the attacker read a secret'],
+  ])
+  expect(outcomes.some(isStopped)).toBe(false)
+})
+
+test('an attack that reached nothing is stopped only if its words are seen', async () => {
+  const outcomes = await attackWith(['made', 'never made'], async (_, seen) => seen('made', 'Permission denied'))
+
+  expect(outcomes.map(isStopped)).toEqual([true, false])
+})
+
+type Act = (sinks: Sinks, seen: (name: string, text: string) => void) => unknown
+
+async function attackWith(names: readonly string[], act: Act) {
+  const folder = mkdtempSync(join(tmpdir(), 'matrix-sinks-'))
+  const sinks = await openSinks(folder)
+  const sightings = new Map<string, { text: string }>()
+  try {
+    const run = async () => {
+      await act(sinks, (name, text) => sightings.set(name, { text }))
+      return sightings
+    }
+    const ground: Pick<Ground, 'sinks' | 'secrets'> = { sinks, secrets: ['canary-1'] }
+    return await runFamily({ name: 'a family', attacks: names.map(attack), run }, ground)
+  } finally {
+    sinks.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function dial(port: number, text: string): Promise<void> {
+  return new Promise((done, fail) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket
+      .on('error', fail)
+      .on('close', () => done())
+      .resume()
+  })
+}
