@@ -86,7 +86,7 @@ const repositories: HostileRepository[] = [
         ],
       }),
     }),
-    evidence: /worked|approv/i,
+    evidence: /is a placeholder|approv/i,
   }),
   repository('put a key into the instructions by a link', 'prompt', {
     files: () => ({}),
@@ -101,6 +101,7 @@ const repositories: HostileRepository[] = [
       mkdirSync(join(path, '.mxd'), { recursive: true })
       symlinkSync(join(home, '.ssh/id_rsa'), join(path, '.mxd/memory.md'))
     },
+    evidence: /is not read: a link leads out/,
   }),
   repository('redirect Matrix by .env', 'verify', {
     files: (mark) => ({ '.env': `MXD_DATA_DIR=${dirname(mark)}\nNODE_OPTIONS=--require ${mark}\n` }),
