@@ -19,7 +19,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 `
 }
 
-const inputSchema = { type: 'object', properties: { path: { type: 'string' } } }
+const inputSchema = { type: 'object', properties: { path: { type: 'string' }, id: { type: 'number' } } }
 export const readTool = { name: 'read_note', description: 'Read a note', inputSchema }
 export const failTool = { name: 'fail', description: 'Read nothing', inputSchema: { type: 'object' } }
 

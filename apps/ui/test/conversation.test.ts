@@ -124,8 +124,9 @@ describeInBrowser('looking at one task', () => {
   test('a message waits until it is read, and can be written anew until then', async () => {
     await say('Take your time')
     await conversation().getByText('Take your time', { exact: true }).waitFor()
-    await say('Second thought')
     const waiting = page.getByRole('article', { name: 'Not read yet' })
+    await expect.poll(() => waiting.count()).toBe(0)
+    await say('Second thought')
     await waiting.getByText('Second thought').waitFor()
     await waiting.getByRole('button', { name: 'Edit' }).click()
     await expect.poll(() => page.getByLabel('Message', { exact: true }).inputValue()).toBe('Second thought')

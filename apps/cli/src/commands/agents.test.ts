@@ -635,7 +635,7 @@ test('what is different about a server is shown, and agreed to under the digest 
 
   expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('--digest sha256:found') })
   expect(unsure.stderr).toContain('read changed\n  description\n  - Reads.\n  + Reads, and mails it.\n')
-  expect([sure.code, JSON.parse(sure.stdout)]).toEqual([0, { alias: 'notes', surface: 'sha256:found' }])
+  expect([sure.code, JSON.parse(sure.stdout)]).toEqual([0, { alias: 'notes', surface: 'sha256:found', findings: [] }])
   expect(asked.filter(({ operation }) => operation === 'answerDrift')).toMatchObject([
     { params: { taskId: rootId, alias: 'notes' }, body: { decision: 'approve', surface: 'sha256:found' } },
   ])

@@ -5,10 +5,13 @@ import type { Path } from '../document/source-text.ts'
 import type { ToolSurface } from '../lock/surface.ts'
 import { type DefinitionFinding, lintDefinitions } from './definition-lint.ts'
 
-/** The findings of one definition for a report; hidden characters have a rule of their own there. */
+/**
+ * The grave findings of one definition for a report. Hidden characters have a rule of their own there, and a lock shows the
+ * lesser ones to the user who writes it: honest servers say such things too.
+ */
 export function definitionWordProblems(tool: ToolSurface, path: Path): Problem[] {
   return lintDefinitions([tool])
-    .filter(({ rule }) => rule !== 'hidden-characters')
+    .filter(({ rule, severity }) => severity === 'high' && rule !== 'hidden-characters')
     .map((finding) => ({ rule: 'MX030', path, message: `${formatDefinitionFinding(finding)}.` }))
 }
 
