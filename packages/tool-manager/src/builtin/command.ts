@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unguarded } from '../sandbox/guard.ts'
 import { killGroup } from '../sandbox/running-program.ts'
@@ -27,51 +27,107 @@ export type CommandOptions = {
   capture: OutputCapture
 }
 
+/** Starts commands, and keeps one shell ready for the next: what a shell needs to start is then over before it is asked for. */
+export type CommandStarter = {
+  start(command: string, options: CommandOptions): Promise<Command>
+  close(): void
+}
+
 const KILL_AFTER_MS = 1000
 const DRAIN_MS = 200
 
-/** Both outputs into one pipe, in order; and at the end the folder, on a channel of its own. */
-const script = `exec 2>&1; trap 'pwd -P >&3' EXIT; eval "$1"`
+/**
+ * Waits for a folder and a command, runs it with both outputs in one pipe, in order, and at the end tells the folder.
+ * Told in bytes and read with -N, which takes more than one at a time.
+ */
+const script = `exec 2>&1
+read -r -u 3 folder command || exit
+LC_ALL=C IFS= read -r -N "$folder" -u 3 folder || exit
+LC_ALL=C IFS= read -r -N "$command" -u 3 command || exit
+cd -P -- "$folder" || exit
+set -- "$command"; unset folder command OLDPWD; export OLDPWD
+trap 'pwd -P >&3' EXIT; eval "$1"`
 
 /** Nobody is there to page through output or to type a password. */
 const quiet = { PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', TERM: 'dumb' }
 
-/** Starts a command in a shell and a process group of its own. */
-export async function startCommand(command: string, { cwd, capture }: CommandOptions): Promise<Command> {
-  const shell = ['/bin/bash', '--noprofile', '--norc', '-c', script, 'bash', command]
-  const [program = '', ...args] = unguarded(shell)
-  const child = spawn(program, args, {
-    cwd,
+export function openCommands(): CommandStarter {
+  let ready: ChildProcess | undefined
+  let isClosed = false
+
+  function prepare(): void {
+    if (ready || isClosed) return
+    const shell = spawnShell()
+    ready = shell
+    const forget = () => {
+      if (ready === shell) ready = undefined
+    }
+    shell.once('error', forget).once('exit', forget)
+  }
+
+  return {
+    async start(command, { cwd, capture }) {
+      if (command.includes('\0')) throw failed('The command holds a NUL character.', { hint: 'Leave it out.' })
+      const child = ready ?? (await untilSpawned(spawnShell()))
+      ready = undefined
+      const ended = followEnd(child)
+      child.stdout?.on('data', capture.write)
+      tell(child, cwd, command)
+      const pid = child.pid ?? 0
+      return {
+        pid,
+        ended: ended.then((end) => {
+          capture.close()
+          // Only after the answer is on its way.
+          setImmediate(prepare)
+          return end
+        }),
+        kill() {
+          killGroup(pid, 'SIGTERM')
+          const timer = setTimeout(() => killGroup(pid), KILL_AFTER_MS)
+          void ended.finally(() => clearTimeout(timer))
+        },
+      }
+    },
+
+    close() {
+      isClosed = true
+      ready?.kill('SIGKILL')
+    },
+  }
+}
+
+/** A shell in a process group of its own that waits for its command. */
+function spawnShell(): ChildProcess {
+  const [program = '', ...args] = unguarded(['/bin/bash', '--noprofile', '--norc', '-c', script, 'bash'])
+  return spawn(program, args, {
+    cwd: '/',
     env: { ...process.env, ...quiet },
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   })
-  const ended = followEnd(child)
-  child.stdout?.on('data', capture.write)
+}
+
+async function untilSpawned(child: ChildProcess): Promise<ChildProcess> {
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
     child.once('error', (cause) =>
       fail(failed(`bash could not be started: ${cause.message}`, { cause, hint: 'Commands cannot be run here.' })),
     )
   })
+  return child
+}
 
-  const pid = child.pid ?? 0
-  return {
-    pid,
-    ended: ended.then((end) => {
-      capture.close()
-      return end
-    }),
-    kill() {
-      killGroup(pid, 'SIGTERM')
-      const timer = setTimeout(() => killGroup(pid), KILL_AFTER_MS)
-      void ended.finally(() => clearTimeout(timer))
-    },
-  }
+function tell(child: ChildProcess, cwd: string, command: string): void {
+  const channel = child.stdio[3] as Duplex | null
+  // A shell that has been killed meanwhile says so by its end.
+  channel?.on('error', () => {})
+  const sizes = `${Buffer.byteLength(cwd)} ${Buffer.byteLength(command)}\n`
+  channel?.write(`${sizes}${cwd}${command}`)
 }
 
 async function followEnd(child: ChildProcess): Promise<CommandEnd> {
-  const report = child.stdio[3] as Readable | null
+  const report = child.stdio[3] as Duplex | null
   let folder = ''
   report?.on('data', (chunk: Buffer) => {
     folder = (folder + chunk).slice(-8192)

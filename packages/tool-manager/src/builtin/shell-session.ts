@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Command, type CommandEnd, startCommand } from './command.ts'
+import { type Command, type CommandEnd, openCommands } from './command.ts'
 import type { KeptOutput } from './kept-output.ts'
 import { countKernelKills, openMemoryWatch } from './memory-watch.ts'
 import { type CaptureOptions, captureOutput, type OutputCapture } from './output-capture.ts'
@@ -48,6 +48,7 @@ const MAX_BACKGROUND = 32
 export function openShell(workspace: Workspace, kept: KeptOutput): ShellSession {
   const background = new Map<string, BackgroundProcess>()
   const running = new Set<Command>()
+  const commands = openCommands()
   const memory = openMemoryWatch()
   let cwd = workspace.root
   let count = 0
@@ -63,7 +64,7 @@ export function openShell(workspace: Workspace, kept: KeptOutput): ShellSession 
       const output = captureOutput({ spillFile: kept.nextFile, onOutput })
       const from = currentFolder()
       const start = performance.now()
-      const started = await startCommand(command, { cwd: from, capture: output })
+      const started = await commands.start(command, { cwd: from, capture: output })
       const unwatch = memory.during((note) => output.write(Buffer.from(note)))
       // Asked only now: bash takes its time to start.
       const kernelKills = countKernelKills()
@@ -94,7 +95,7 @@ export function openShell(workspace: Workspace, kept: KeptOutput): ShellSession 
       if (alive.length >= MAX_BACKGROUND)
         throw failed(`${MAX_BACKGROUND} processes run in the background already.`, { hint: 'Kill one of them first.' })
       const output = captureOutput({ spillFile: kept.nextFile })
-      const started = await startCommand(command, { cwd: currentFolder(), capture: output })
+      const started = await commands.start(command, { cwd: currentFolder(), capture: output })
       const unwatch = memory.during((note) => output.write(Buffer.from(note)))
       running.add(started)
       count += 1
@@ -127,6 +128,7 @@ export function openShell(workspace: Workspace, kept: KeptOutput): ShellSession 
 
     close() {
       for (const command of running) command.kill()
+      commands.close()
     },
   }
 }
