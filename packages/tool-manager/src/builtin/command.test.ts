@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,8 +43,7 @@ test('a command finds a shell that was started before it was asked for', async (
 test('a shell that was ended while it waited is not given a command', async () => {
   await run('true')
   await sleep(READY_MS)
-  const waiting = execFileSync('pgrep', ['-x', '-P', String(process.pid), 'bash'], { encoding: 'utf8' }).trim()
-  process.kill(Number(waiting), 'SIGKILL')
+  for (const shell of listShells()) process.kill(shell, 'SIGKILL')
   await sleep(READY_MS)
   expect(await run('echo still here')).toMatchObject({ code: 0, output: 'still here\n' })
 })
@@ -90,6 +88,14 @@ test('any text is handed over as it is', async () => {
     { numRuns: 40 },
   )
 })
+
+/** The shells that this process has started and that have not ended. */
+function listShells(): number[] {
+  const children = readdirSync('/proc/self/task').flatMap((task) =>
+    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  )
+  return children.filter((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'bash\n').map(Number)
+}
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
