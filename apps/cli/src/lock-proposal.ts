@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import {
   checkAgentFormat,
   checkManifest,
@@ -17,7 +18,14 @@ import {
   SideEffect,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { checkServer, driftError, type PinnedServer, type ProposedClass, pinServer } from '@matrix/tool-manager'
+import {
+  checkServer,
+  driftError,
+  lockHookFiles,
+  type PinnedServer,
+  type ProposedClass,
+  pinServer,
+} from '@matrix/tool-manager'
 import { requiredServers } from './gpars-servers.ts'
 import { printError } from './terminal.ts'
 import type { Workbench } from './workbench.ts'
@@ -79,6 +87,7 @@ export async function proposeLock(
       pinned.map(({ server, resolved }) => [server.alias, keepState(resolved, keepsState.includes(server.alias))]),
     ),
     policy: draft.policy,
+    hook_files: await lockHookFiles(draft.policy, path === '-' ? process.cwd() : dirname(resolve(path))),
   })
   const shared = keepsState.map((alias) => sharingNote(alias, classes))
   const notes = [...draft.notes, ...shared, ...pinned.flatMap(({ cuts }) => cuts)]

@@ -21,6 +21,7 @@ export const errors = {
   SERVER_UNAVAILABLE: { status: 503, hint: 'Go on without this server, or try again later.' },
   SANDBOX_UNAVAILABLE: { status: 503, hint: 'Run matrix doctor: it names the one command that brings the sandbox.' },
   SANDBOX_REFUSED: { status: 422, hint: 'Change the path, host or program that is named; nothing was started.' },
+  HOOK_REFUSED: { status: 409, hint: 'Correct the hook that is named, then run matrix lock again.' },
   CREDENTIAL_MISSING: { status: 424, hint: 'Set the environment variables that are named, then start again.' },
   CREDENTIAL_UNUSABLE: { status: 424, hint: 'Correct the environment variable that is named, then start again.' },
   TOOL_TIMEOUT: { status: 504, hint: 'Ask for less at once, or give the tool a larger timeout_ms in the manifest.' },

@@ -132,11 +132,19 @@ export function bootTools(options: BootOptions): Tools {
     )
   }
 
+  const hooks = openHooks(grant.policy?.hooks ?? {}, {
+    ...pool,
+    worktree,
+    cwd: base.cwd,
+    base: options.base ?? base.cwd,
+    approved: lock?.hook_files,
+  })
+
   return {
     registry,
     pool,
     gate: { grant, skill, deny, base },
-    hooks: openHooks(grant.policy?.hooks ?? {}, { cwd: base.cwd }),
+    hooks,
     approvals: openApprovals({ port: options.approve, always: options.always }),
     spill: options.spill,
     toolTimeoutMs: options.toolTimeoutMs,
@@ -156,7 +164,7 @@ export function bootTools(options: BootOptions): Tools {
     async close() {
       const held = [...leases.values()]
       leases.clear()
-      await Promise.all(held.map(({ lease }) => lease.release()))
+      await Promise.all([...held.map(({ lease }) => lease.release()), hooks.close()])
     },
   }
 }

@@ -101,7 +101,15 @@ export function agreeToSurface(lock: Lock, alias: string, found: readonly ToolSu
     name,
     resolvedOf(server, name === alias ? found : Object.values(server.tools).map(({ definition }) => definition)),
   ])
-  return soundLock(createLock({ source, manifest, servers: Object.fromEntries(resolved), policy: lock.policy }))
+  return soundLock(
+    createLock({
+      source,
+      manifest,
+      servers: Object.fromEntries(resolved),
+      policy: lock.policy,
+      hook_files: lock.hook_files,
+    }),
+  )
 }
 
 function withTools(server: Server, found: readonly ToolSurface[], surface: string): Server {

@@ -1,10 +1,28 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { randomInt } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import type { Policy } from '@matrix/manifest'
+import { MatrixError } from '@matrix/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openHooks } from './hook.ts'
-import { bootHarness, patience, temporaryFolder, textOf } from './scripted-server.testing.ts'
+import { type HookPlace, openHooks } from './hook.ts'
+import { lockHookFiles } from './hook-files.ts'
+import { openSandbox } from './sandbox/sandbox.ts'
+import {
+  bootHarness,
+  lockOf,
+  manifestOf,
+  patience,
+  scriptedServer,
+  surface,
+  temporaryFolder,
+  textOf,
+} from './scripted-server.testing.ts'
+
+const sandbox = await openSandbox({ mode: 'required' })
 
 const tool = { server: 'scripted', tool: 'echo' }
 
@@ -14,7 +32,7 @@ test('a hook is told what happens as JSON on its input', async () => {
   expect(outcome?.status).toBe('ok')
   expect(JSON.parse(outcome?.output ?? '')).toMatchObject({
     hook_event_name: 'preToolUse',
-    cwd: '/',
+    cwd: '/somewhere',
     tool_name: '@scripted/echo',
     tool_input: { value: 1 },
   })
@@ -48,12 +66,11 @@ test('a hook for another tool does not run', async () => {
 })
 
 test('a hook that does not end is ended with everything it started', async () => {
-  const file = join(temporaryFolder(), 'pid')
-  const [outcome] = await run({ command: `sleep 600 & echo $! > ${file}; sleep 600`, timeout_ms: 3000 })
-  const pid = Number(readFileSync(file, 'utf8'))
+  const mark = `${randomInt(100_000, 999_999)}.5`
+  const [outcome] = await run({ command: `setsid sleep ${mark} & sleep ${mark}`, timeout_ms: 3000 })
 
   expect(outcome).toMatchObject({ status: 'failed', output: 'did not end within 3000 ms' })
-  await expect.poll(() => isAlive(pid), patience).toBe(false)
+  await expect.poll(() => countOf(`sleep ${mark}`), patience).toBe(0)
 })
 
 test('more than its share of output is cut', async () => {
@@ -63,21 +80,18 @@ test('more than its share of output is cut', async () => {
 })
 
 test('a good answer is remembered for as long as it may be, a bad one never', async () => {
-  const folder = temporaryFolder()
-  const counting = (code: number) => `echo x >> ${join(folder, String(code))}; exit ${code}`
-  const hooks = openHooks(
-    { preToolUse: [0, 1].map((code) => ({ command: counting(code), cache_ttl_seconds: 60 })) },
-    { cwd: '/' },
-  )
-  for (let time = 0; time < 3; time += 1) await hooks.run({ trigger: 'preToolUse', tool })
+  const hooks = open({
+    preToolUse: [0, 1].map((code) => ({ command: `date +%s%N >&2; date +%s%N; exit ${code}`, cache_ttl_seconds: 60 })),
+  })
+  const runs = [await hooks.run({ trigger: 'preToolUse', tool }), await hooks.run({ trigger: 'preToolUse', tool })]
+  const [good, bad] = [0, 1].map((index) => new Set(runs.map((outcomes) => outcomes[index]?.output)).size)
 
-  expect(readFileSync(join(folder, '0'), 'utf8')).toBe('x\n')
-  expect(readFileSync(join(folder, '1'), 'utf8')).toBe('x\nx\nx\n')
+  expect([good, bad]).toEqual([1, 2])
 })
 
 test('a hook sees the prompt, and none of the daemon’s own environment', async () => {
   process.env.HOOK_CANARY = 'do-not-leak'
-  const hooks = openHooks({ userPromptSubmit: [{ command: 'env' }] }, { cwd: '/' })
+  const hooks = open({ userPromptSubmit: [{ command: 'env' }] })
   const [outcome] = await hooks.run({ trigger: 'userPromptSubmit', input: { prompt: 'hello\u0007there' } })
 
   expect(outcome?.output).toContain('USER_PROMPT=hello there')
@@ -94,24 +108,204 @@ test('the user’s own start-up files do not run before a hook', async () => {
   expect(outcome?.output).toBe('from hook\n')
 })
 
+test('a hook reads the worktree and can neither write it, nor reach the network, nor see a home', async () => {
+  const hits: unknown[] = []
+  const server = createServer((request) => hits.push(request.url))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const { worktree } = project({ 'src.txt': 'work in progress' })
+  const attempts = [
+    'cd "$(sed \'s/.*"cwd":"\\([^"]*\\)".*/\\1/\')"; cat src.txt',
+    'echo x > src.txt || echo not-written',
+    `(exec 3<>/dev/tcp/127.0.0.1/${port}) || echo not-connected`,
+    `ls ${homedir().slice(0, -1)}? || echo no-home`,
+  ]
+  const [outcome] = await run({ command: attempts.join('; ') }, {}, { worktree, cwd: worktree })
+
+  expect(outcome?.output).toBe('work in progress' + 'not-written\nnot-connected\nno-home\n')
+  expect(readFileSync(join(worktree, 'src.txt'), 'utf8')).toBe('work in progress')
+  expect(hits).toEqual([])
+})
+
+test('an agent that rewrites its own guard changes nothing: the approved bytes run', async () => {
+  const { root, worktree, lock } = await guarded('./tooling/guard.sh')
+  writeFileSync(join(worktree, 'tooling/guard.sh'), '#!/bin/bash\necho open; exit 0\n')
+  const { call } = await lock({ base: root, worktree })
+
+  expect(textOf(await call('echo', { value: 1 }))).toContain('guarded by lib')
+})
+
+test('a guard whose bytes are not the approved ones is refused by name, and nothing is called', async () => {
+  const { root, lock } = await guarded('./tooling/guard.sh')
+  for (const file of ['tooling/guard.sh', 'tooling/lib.sh']) {
+    const before = readFileSync(join(root, file))
+    writeFileSync(join(root, file), 'exit 0\n')
+    const { call, events } = await lock({ base: root, worktree: root })
+    const answer = await call('echo', { value: 1 })
+
+    expect(answer).toMatchObject({ isError: true, code: 'AUTHORIZATION_DENIED' })
+    expect(textOf(answer)).toContain(`${join(root, file)} is not the hook that was approved`)
+    expect(events).toContainEqual(expect.objectContaining({ type: 'call_denied', step: 'hook' }))
+    writeFileSync(join(root, file), before)
+  }
+})
+
+test('a guard that is replaced while the agent works is still the approved one', async () => {
+  const { root, lock } = await guarded('./tooling/guard.sh')
+  const { call } = await lock({ base: root, worktree: root })
+  await call('echo', { value: 1 })
+  writeFileSync(join(root, 'tooling/guard.sh'), '#!/bin/bash\nexit 0\n')
+
+  expect(textOf(await call('echo', { value: 2 }))).toContain('guarded by lib')
+})
+
+test.each([
+  './tooling/guard.sh',
+  'bash tooling/guard.sh',
+  'cat - | sh -e ./tooling/guard.sh',
+  'timeout 5 bash tooling/guard.sh',
+  '. tooling/guard.sh',
+  'bash -c "./tooling/guard.sh"',
+])('without a digest in the lock, `%s` is refused and nothing is called', async (command) => {
+  const { root } = project({ 'tooling/guard.sh': '#!/bin/bash\nexit 0\n' })
+  const [outcome] = await run({ command }, {}, { worktree: root, cwd: root, base: root })
+
+  expect(outcome).toMatchObject({ status: 'blocked', output: expect.stringContaining('the lock holds no digest') })
+})
+
+test.each([
+  'make guard',
+  'npm run guard',
+  'python3 -m guard',
+  '"$(pwd)"/tooling/guard.sh',
+  'cd tooling && ./guard.sh',
+  'G=tooling/guard.sh; bash $G',
+  'git hook run pre-commit',
+])('what only the worktree could give does not run: `%s`', async (command) => {
+  const { worktree, root } = project({
+    Makefile: 'guard:\n\t@echo from-worktree\n',
+    'package.json': '{"scripts":{"guard":"echo from-worktree"}}',
+    'guard.py': 'print("from-worktree")',
+  })
+  mkdirSync(join(worktree, 'tooling'))
+  writeFileSync(join(worktree, 'tooling/guard.sh'), '#!/bin/bash\necho from-worktree\n', { mode: 0o755 })
+  const [outcome] = await run({ command, on_error: 'block' }, {}, { worktree, cwd: worktree, base: root })
+
+  expect(outcome?.status).toBe('blocked')
+  expect(outcome?.output).not.toContain('from-worktree\n')
+})
+
+test('a guard that is not there blocks, whatever its manifest says of failures', async () => {
+  for (const command of ['no-such-guard', './gone.sh', '/etc/passwd'])
+    expect(await run({ command, on_error: 'warn' })).toMatchObject([{ status: 'blocked' }])
+})
+
+test('where nothing can be boxed a guard does not run, and nothing is called', async () => {
+  const unavailable = { ...sandbox, spawn: async () => Promise.reject(refusedToStart()) }
+  const [outcome] = await run({ command: 'exit 0' }, {}, { sandbox: unavailable })
+
+  expect(outcome).toMatchObject({ status: 'blocked', output: expect.stringContaining('was not run') })
+})
+
+test('a guard from outside of the project runs with what lies beside it', async () => {
+  const folder = temporaryFolder()
+  chmodSync(folder, 0o755)
+  writeFileSync(join(folder, 'lib.sh'), 'echo from lib')
+  writeFileSync(join(folder, 'guard.sh'), 'source "$(dirname "$0")/lib.sh"')
+  const [outcome] = await run({ command: `bash ${join(folder, 'guard.sh')}` })
+
+  expect(outcome).toMatchObject({ status: 'ok', output: 'from lib\n' })
+})
+
+test('a link out of the project, or a path that names the project itself, is refused when it is locked', async () => {
+  const { root } = project({})
+  symlinkSync('/etc/hostname', join(root, 'guard.sh'))
+  const locking = (command: string) => lockHookFiles(policyWith({ command }), root)
+
+  await expect(locking('./guard.sh')).rejects.toMatchObject({ code: 'HOOK_REFUSED' })
+  await expect(locking(`${root}/guard.sh`)).rejects.toMatchObject({ code: 'HOOK_REFUSED' })
+})
+
+test('what is kept for hooks is removed with the agent', async () => {
+  const { root, lock } = await guarded('pwd >&2; exit 2 # ./tooling/guard.sh')
+  const { call, tools } = await lock({ base: root, worktree: root })
+  const [folder = ''] = /\S*matrix-hooks-\w+/.exec(textOf(await call('echo', { value: 1 }))) ?? []
+  expect(existsSync(folder)).toBe(true)
+  await tools.close()
+
+  expect(existsSync(folder)).toBe(false)
+})
+
 type Hook = NonNullable<Policy['hooks']['preToolUse']>[number]
 
-function run(hook: Hook, input = {}) {
-  return openHooks({ preToolUse: [hook] }, { cwd: '/' }).run({ trigger: 'preToolUse', tool, input })
+function open(hooks: Policy['hooks'], place: Partial<HookPlace> = {}) {
+  const opened = openHooks(hooks, {
+    sandbox,
+    worktree: undefined,
+    cwd: '/somewhere',
+    base: temporaryFolder(),
+    ...place,
+  })
+  onTestFinished(() => opened.close())
+  return opened
 }
 
-function withHook(hook: Hook) {
-  const policy: Policy = {
+function run(hook: Hook, input = {}, place: Partial<HookPlace> = {}) {
+  return open({ preToolUse: [hook] }, place).run({ trigger: 'preToolUse', tool, input })
+}
+
+function policyWith(hook: Hook): Policy {
+  return {
     tools: ['*'],
     allowedTools: ['@scripted'],
     toolsSettings: {},
     resources: [],
     hooks: { preToolUse: [hook] },
   }
-  return bootHarness({ policy })
 }
 
-function isAlive(pid: number): boolean {
-  const state = spawnSync('/bin/ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
-  return state !== '' && !state.startsWith('Z')
+function withHook(hook: Hook) {
+  return bootHarness({ policy: policyWith(hook), base: temporaryFolder(), poolOptions: { sandbox } })
+}
+
+/** A checkout of the user with these files, and a worktree of an agent with the same. */
+function project(files: Record<string, string>): { root: string; worktree: string } {
+  const [root, worktree] = [temporaryFolder(), temporaryFolder()]
+  for (const folder of [root, worktree]) {
+    chmodSync(folder, 0o755)
+    for (const [name, text] of Object.entries({ ...files, '.git/HEAD': '' })) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text, { mode: 0o755 })
+    }
+  }
+  return { root, worktree }
+}
+
+/** A project whose lock holds a guard that blocks, with a library beside it. */
+async function guarded(command: string) {
+  const folders = project({
+    'tooling/guard.sh': '#!/bin/bash\nsource "$(dirname "$0")/lib.sh"\n',
+    'tooling/lib.sh': 'echo "guarded by lib" >&2; exit 2\n',
+  })
+  const policy = policyWith({ command })
+  const hook_files = await lockHookFiles(policy, folders.root)
+  const tools = ['echo', 'silent', 'die', 'flood', 'env', 'change'].map((name) => surface(name))
+  const manifest = manifestOf([scriptedServer()])
+  const lock = (more: { base: string; worktree: string }) =>
+    bootHarness({
+      ...more,
+      lock: { ...lockOf(manifest, { scripted: tools }), policy, hook_files },
+      poolOptions: { sandbox },
+    })
+  return { ...folders, lock }
+}
+
+function refusedToStart(): MatrixError {
+  return new MatrixError('SANDBOX_UNAVAILABLE', 'There is no sandbox.')
+}
+
+function countOf(command: string): number {
+  const { stdout } = spawnSync('/bin/ps', ['-eo', 'args='], { encoding: 'utf8' })
+  return stdout.split('\n').filter((line) => line.trim() === command).length
 }

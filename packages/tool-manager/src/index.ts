@@ -21,7 +21,8 @@ export {
   type OwnTool,
   type Verdict,
 } from './gate.ts'
-export { type HookOutcome, type HookRun, type Hooks, openHooks } from './hook.ts'
+export { type HookOutcome, type HookPlace, type HookRun, type Hooks, openHooks } from './hook.ts'
+export { lockHookFiles } from './hook-files.ts'
 export type { NpmPackage } from './npm-package.ts'
 export {
   openPackageStore,

@@ -80,6 +80,8 @@ export type ServerUse = {
 /** All servers of one daemon. Uses that are the same in every respect, worktree included, share one process. */
 export type ServerPool = {
   redactor: Redactor
+  sandbox: Sandbox
+  surroundings: ServerPoolOptions['surroundings']
   lease(use: ServerUse): ServerLease
   /** Starts a server once, asks what it has, and ends it. Nothing is verified but its bytes, so nothing of it may be called. */
   enumerate(use: ServerUse): Promise<EnumeratedServer>
@@ -118,6 +120,8 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
 
   return {
     redactor,
+    sandbox: options.sandbox,
+    surroundings: options.surroundings,
     lease(use) {
       const key = keyOf(use)
       const entry = entries.get(key) ?? { server: open(use), leases: 0 }

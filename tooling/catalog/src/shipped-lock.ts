@@ -15,7 +15,7 @@ export function readAgentFile<T>(name: string): T {
 }
 
 /** The lock of a shipped agent as it should be now: the built-in server as it is in the sources, the others as they were locked. */
-export function renewLock(manifest: Manifest, { servers, policy }: Lock): Lock {
+export function renewLock(manifest: Manifest, { servers, policy, hook_files }: Lock): Lock {
   const renewed = manifest.servers.map(({ alias, package_digest: digest }) => {
     const server = servers[alias]
     if (!server) throw new Error(`${alias} was never locked: run matrix lock.`)
@@ -24,7 +24,7 @@ export function renewLock(manifest: Manifest, { servers, policy }: Lock): Lock {
     return [alias, alias === BUILTIN_ALIAS ? renewBuiltin(rest, digest) : resolved] as const
   })
   const source = { format: 'matrix', digest: digestValue(manifest) }
-  return createLock({ source, manifest, servers: Object.fromEntries(renewed), policy })
+  return createLock({ source, manifest, servers: Object.fromEntries(renewed), policy, hook_files })
 }
 
 function renewBuiltin(server: Unlocked, digest: string | undefined) {

@@ -41,8 +41,12 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
     const always = openApprovalFile(approvalFile(worktree))
     const skill = onlyTool(agent.manifest, name)
     const tools = bootTools({ ...agent, skill, pool: bench.pool, worktree, approve, always })
-    const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
-    return present(result, options)
+    try {
+      const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
+      return present(result, options)
+    } finally {
+      await tools.close()
+    }
   } finally {
     process.off('SIGINT', interrupt)
     await bench.close()

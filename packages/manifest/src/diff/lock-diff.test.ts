@@ -114,6 +114,18 @@ test.each(Object.entries(rugPulls))(
   },
 )
 
+test('other bytes of a guard are noticed, and one that is gone', () => {
+  const holding = (hook_files: Lock['hook_files']) => ({ ...clerk, hook_files })
+  const before = holding({ 'guard.sh': digest, 'lib.sh': digest })
+  const after = holding({ 'guard.sh': digest.replace('a239', 'b239'), 'new.sh': digest })
+
+  expect(diffLock(before, after).map(({ danger, message }) => `${danger} ${message}`)).toEqual([
+    'high The file of a hook has other bytes: guard.sh.',
+    'high The file of a hook is gone: lib.sh.',
+    'low The file of a hook is new: new.sh.',
+  ])
+})
+
 test('a server under another alias is followed: what it really runs is still compared', () => {
   const [clock, docs] = clerk.manifest.servers
   if (!clock || !docs) throw new Error('the recorded lock has two servers')

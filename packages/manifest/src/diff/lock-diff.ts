@@ -20,6 +20,7 @@ export function diffLock(before: Lock, after: Lock): Change[] {
     ),
     ...[...kept, ...renamed].flatMap(([old, now]) => diffLocked(before, after, old, now)),
     ...diffPolicy(before.policy, after.policy),
+    ...diffHookFiles(before.hook_files, after.hook_files),
   ])
 }
 
@@ -107,4 +108,15 @@ function dependencyChange(before: LockedPackage, after: LockedPackage, where: Wh
 
 function endpointOf(server: Server): string | undefined {
   return server.transport === 'http' ? server.endpoint : undefined
+}
+
+function diffHookFiles(before: Lock['hook_files'] = {}, after: Lock['hook_files'] = {}): Change[] {
+  const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+  return paths.flatMap((path): Change[] => {
+    const [old, now] = [before, after].map((files) => (Object.hasOwn(files, path) ? files[path] : undefined))
+    if (old === now) return []
+    const what = old === undefined ? 'is new' : now === undefined ? 'is gone' : 'has other bytes'
+    const message = `The file of a hook ${what}: ${excerpt(path)}.`
+    return [{ kind: 'hooks', where: {}, danger: old === undefined ? 'low' : 'high', message, before: old, after: now }]
+  })
 }

@@ -65,6 +65,10 @@ export const Lock = z.strictObject({
   manifest_digest: digest,
   servers: z.record(z.string(), LockedServer).describe('By alias.'),
   policy: Policy.optional(),
+  hook_files: z
+    .record(z.string().regex(/^(?!\.{0,2}(?:\/|$))(?!.*\/\.{0,2}(?:\/|$)).+$/, 'a path within the project'), digest)
+    .optional()
+    .describe('The digest of every file of the project that hooks run from, by its path.'),
 })
 export type Lock = z.infer<typeof Lock>
 
@@ -79,10 +83,11 @@ export type Resolved = {
   /** By alias. */
   servers: Readonly<Record<string, ResolvedServer>>
   policy?: Policy | undefined
+  hook_files?: Lock['hook_files']
 }
 
 /** Puts a lock together and works out its digests. Whether the parts fit each other is for `checkLock` to say. */
-export function createLock({ source, manifest, servers, policy }: Resolved): Lock {
+export function createLock({ source, manifest, servers, policy, hook_files }: Resolved): Lock {
   return {
     lock_version: 1,
     source,
@@ -90,6 +95,7 @@ export function createLock({ source, manifest, servers, policy }: Resolved): Loc
     manifest_digest: manifestDigest(manifest),
     servers: Object.fromEntries(Object.entries(servers).map(([alias, server]) => [alias, lockServer(server)])),
     ...(policy && { policy }),
+    ...(hook_files && { hook_files }),
   }
 }
 

@@ -17,7 +17,9 @@ export const Hook = z.strictObject({
   on_error: z
     .enum(['block', 'warn'])
     .optional()
-    .describe('What a hook that fails or times out does to the call; "warn" when absent.'),
+    .describe(
+      'What a hook that ran and failed or timed out does to the call; "warn" when absent. One that cannot run blocks.',
+    ),
 })
 export type Hook = z.infer<typeof Hook>
 
