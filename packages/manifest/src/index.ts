@@ -16,8 +16,9 @@ export { type Gpars, matchesRequirement } from './gpars/gpars.ts'
 export { checkGpars } from './gpars/gpars-check.ts'
 export { importServers, type ServerImport } from './import/import.ts'
 export type { HttpDraft, ManifestDraft, ServerDraft, StdioDraft } from './import/manifest-draft.ts'
+export { proposeArgumentRoles } from './lock/argument-role-proposal.ts'
 export { type Bijection, checkBijection, formatBijection } from './lock/bijection.ts'
-export { findUndeclared } from './lock/declared-argument.ts'
+export { findUndeclared, findUnnamed } from './lock/declared-argument.ts'
 export {
   createLock,
   formatLock,
@@ -31,6 +32,7 @@ export { checkLock } from './lock/lock-check.ts'
 export { proposeSideEffect, type SideEffectProposal } from './lock/side-effect-proposal.ts'
 export { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './lock/surface.ts'
 export { type AgentUri, formatAgentUri, parseAgentUri } from './manifest/agent-uri.ts'
+export { type ArgumentRole, ArgumentRoles, formatRoles, hasRole } from './manifest/argument-role.ts'
 export { isLiteralCredential, isSecretName } from './manifest/credential.ts'
 export { canonicalForm, digestBytes, digestValue, isPlaceholderDigest, manifestDigest } from './manifest/digest.ts'
 export { findEnvironmentNames, readAssignments, resolveEnvironment } from './manifest/environment-reference.ts'

@@ -1,4 +1,5 @@
 import {
+  type ArgumentRoles,
   attenuate,
   findToolSettings,
   type Grant,
@@ -7,6 +8,7 @@ import {
   isToolVisible,
   type Lock,
   type LockedServer,
+  type LockedTool,
   type Manifest,
   manifestDigest,
   type PathBase,
@@ -18,7 +20,7 @@ import {
 } from '@matrix/manifest'
 import { MatrixError, type ToolSpec } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
-import { builtinSurfaces } from './builtin/builtin-surface.ts'
+import { builtinSurfaces, findBuiltin } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
 import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
@@ -72,6 +74,10 @@ export type Tools = {
   spill: Spill | undefined
   toolTimeoutMs: number | undefined
   serverOf(tool: ResolvedTool): PooledServer
+  /** What a lock or Matrix itself says of a tool; undefined where only its server can. */
+  definitionOf(tool: ResolvedTool): ToolSurface | undefined
+  /** Which of its arguments are paths, commands and hosts, where that is known. */
+  rolesOf(tool: ResolvedTool): ArgumentRoles | undefined
   report(event: CallEvent): void
   /** What the model is told: the manifest's words and the agreed schemas. Waits only for servers without a lock. */
   specs(options?: { waitMs?: number }): Promise<ToolSpec[]>
@@ -149,6 +155,8 @@ export function bootTools(options: BootOptions): Tools {
     spill: options.spill,
     toolTimeoutMs: options.toolTimeoutMs,
     serverOf: ({ server, tool }) => leased(server, tool.side_effect_class),
+    definitionOf: (tool) => definitionOf(tool, lock),
+    rolesOf: (tool) => rolesOf(tool, lock),
     report: (event) => options.onEvent?.(event),
     async specs({ waitMs = 10_000 } = {}) {
       const unlocked = manifest.servers.filter((server) => !lockedServer(lock, server))
@@ -253,6 +261,20 @@ function lockedServer(lock: Lock | undefined, { alias }: Server): LockedServer |
   return lock && Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined
 }
 
+function definitionOf({ server, tool }: ResolvedTool, lock: Lock | undefined): ToolSurface | undefined {
+  if (isOwnServer(server)) return findBuiltin(tool.name)?.surface
+  return lockedTool(lockedServer(lock, server), tool.name)?.definition
+}
+
+function rolesOf({ server, tool }: ResolvedTool, lock: Lock | undefined): ArgumentRoles | undefined {
+  if (isOwnServer(server)) return findBuiltin(tool.name)?.roles
+  return lockedTool(lockedServer(lock, server), tool.name)?.arguments ?? tool.arguments
+}
+
+function lockedTool(locked: LockedServer | undefined, name: string): LockedTool | undefined {
+  return locked && Object.hasOwn(locked.tools, name) ? locked.tools[name] : undefined
+}
+
 type Discovered = ReadonlyMap<string, ReadonlyMap<string, ToolSurface>>
 
 /** One that is slow or dead delays nobody for longer than the wait; its tools are offered all the same. Our own are known unasked. */
@@ -284,7 +306,7 @@ function specOf(
   locked: LockedServer | undefined,
   discovered: Discovered,
 ): ToolSpec {
-  const agreed = locked && Object.hasOwn(locked.tools, tool.name) ? locked.tools[tool.name]?.definition : undefined
+  const agreed = lockedTool(locked, tool.name)?.definition
   const surface = agreed ?? discovered.get(server.alias)?.get(tool.name)
   return {
     name: wireName,

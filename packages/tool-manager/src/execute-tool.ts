@@ -3,9 +3,9 @@ import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
 import { DENIED_META } from './builtin/denied-path.ts'
 import { limitOf, totalLimit } from './call-limit.ts'
-import { findCallTarget, noTarget } from './call-target.ts'
+import { type CallTarget, findCallTarget, noTarget } from './call-target.ts'
 import type { CallProgress, RawResult } from './connection.ts'
-import { checkGate, leavesOutDenied, policyName, type Verdict } from './gate.ts'
+import { checkGate, checkTool, leavesOutDenied, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
 import { isTooDeep } from './json-depth.ts'
 import type { Redactor } from './redactor.ts'
@@ -83,14 +83,10 @@ async function passGate(
   { signal }: ExecuteOptions,
 ): Promise<ToolResult | undefined> {
   const { policy } = tools.gate.grant
-  const name = policyName(tool)
-  // Following links costs more than most calls do, so only those with something to hold them against are looked at.
-  const settings = policy && findToolSettings(policy.toolsSettings, name)
-  const hasCommandRule = Boolean(settings?.allowedCommands ?? settings?.deniedCommands)
-  const target = settings ? await findCallTarget(input, tools.gate.base, { hasCommandRule }) : noTarget
-
-  const first = checkGate({ tool, target }, tools.gate)
-  if (first.verdict === 'deny' && first.step === 'user') return deny(tools, tool, first)
+  const first = checkTool(tool, tools.gate)
+  if (first?.step === 'user') return deny(tools, tool, first)
+  // What is refused anyway is refused before a user or a hook is asked.
+  const target = first ? noTarget : await readTarget(tools, tool, input, signal)
   const blocked = policy?.hooks.preToolUse ? await askHooks(tools, tool, input, signal) : undefined
   const verdict = checkGate({ tool, target }, { ...tools.gate, blocked })
   if (verdict.verdict === 'allow') return undefined
@@ -99,6 +95,38 @@ async function passGate(
   const { agent } = tools.gate.grant.manifest
   const reason = await tools.approvals.ask({ agent, tool, input, reason: verdict.reason, signal })
   return reason === undefined ? undefined : deny(tools, tool, { verdict: 'deny', step: 'approval', reason })
+}
+
+/** Refuses arguments that the definition does not have, and reads what the others are aimed at. */
+async function readTarget(
+  tools: Tools,
+  tool: ResolvedTool,
+  input: Input,
+  signal: AbortSignal | undefined,
+): Promise<CallTarget> {
+  const { policy } = tools.gate.grant
+  const settings = policy && findToolSettings(policy.toolsSettings, policyName(tool))
+  const definition = tools.definitionOf(tool) ?? (await liveDefinition(tools, tool, signal))
+  assertDeclared(definition, input)
+  // Following links costs more than most calls do, so only those with something to hold them against are looked at.
+  if (!settings) return noTarget
+  const known = { roles: tools.rolesOf(tool), schema: definition.inputSchema, isOwn: isOwnServer(tool.server) }
+  return findCallTarget(input, tools.gate.base, known, {
+    hasPathRule: Boolean(settings.allowedPaths ?? settings.deniedPaths),
+    hasCommandRule: Boolean(settings.allowedCommands ?? settings.deniedCommands),
+  })
+}
+
+/** Of a server without a lock only the server itself can say it. */
+function liveDefinition(tools: Tools, tool: ResolvedTool, signal: AbortSignal | undefined): Promise<ToolSurface> {
+  const found = tools.serverOf(tool).use(async ({ tools: live }) => surfaceOf(live, tool))
+  return signal ? untilAborted(found, signal, () => false) : found
+}
+
+function surfaceOf(live: ReadonlyMap<string, ToolSurface>, { server, tool }: ResolvedTool): ToolSurface {
+  const surface = live.get(tool.name)
+  if (surface) return surface
+  throw new MatrixError('TOOL_DRIFT', `"${server.alias}" no longer has "${tool.name}".`)
 }
 
 async function askHooks(
@@ -158,9 +186,9 @@ function send(tools: Tools, tool: ResolvedTool, input: Input, options: ExecuteOp
   const onProgress = options.onProgress && redacted(options.onProgress, tools.pool.redactor)
   let answersWhenEnded = false
   const answer = tools.serverOf(tool).use(({ connection, tools: live }) => {
-    const surface = live.get(tool.tool.name)
-    if (!surface) throw new MatrixError('TOOL_DRIFT', `"${tool.server.alias}" no longer has "${tool.tool.name}".`)
-    assertDeclared(surface, input)
+    const surface = surfaceOf(live, tool)
+    // Without a lock it may be another definition than the one that was looked at first.
+    if (!tools.definitionOf(tool)) assertDeclared(surface, input)
     answersWhenEnded = isBuiltin
     return connection.callTool(surface, input, { limit, signal, onProgress, meta: metaOf(tools, tool), isBuiltin })
   })
@@ -189,11 +217,11 @@ function metaOf({ gate }: Tools, tool: ResolvedTool): Record<string, unknown> | 
 }
 
 /** A caller that has given up does not wait for a server to start; the server keeps starting for the others. */
-function untilAborted(
-  answer: Promise<RawResult>,
+function untilAborted<Answer>(
+  answer: Promise<Answer>,
   signal: AbortSignal,
   answersWhenEnded: () => boolean,
-): Promise<RawResult> {
+): Promise<Answer> {
   return new Promise((done, fail) => {
     const give = () => {
       if (!answersWhenEnded()) fail(new MatrixError('TOOL_CANCELLED', 'The call was cancelled.'))

@@ -103,6 +103,8 @@ test('a denial and an allow list both hold for a tool that runs unasked', async 
 
 test.each<[string, ToolSettings, object]>([
   ['an allowed path', { allowedPaths: ['src'] }, { paths: ['src/a'], named: { paths: false } }],
+  ['a denied path', { deniedPaths: ['doc'] }, { paths: ['src/a'], named: { paths: false } }],
+  ['a denied host', { deniedHosts: ['y'] }, { hosts: ['x'], named: { hosts: false } }],
   ['an allowed command', { allowedCommands: ['ls'] }, { commands: ['ls'], named: { commands: false } }],
   ['a denied command', { deniedCommands: ['rm .*'] }, { commands: ['ls'], named: { commands: false } }],
   ['an allowed host', { allowedHosts: ['x'] }, { hosts: ['x'], named: { hosts: false } }],
@@ -110,6 +112,19 @@ test.each<[string, ToolSettings, object]>([
   const rules = { policy: policy({ allowedTools: ['@scripted'], toolsSettings: { '@scripted/echo': settings } }) }
 
   expect(await decide(rules, target)).toMatchObject({ verdict: 'ask' })
+})
+
+test('a rule about something else than what is not known decides by itself', async () => {
+  const rules = { policy: policy({ toolsSettings: { '@scripted/echo': { allowedPaths: ['src'] } } }) }
+  const named = { paths: true, commands: false, hosts: false }
+
+  expect(await decide(rules, { paths: ['src/a'], named })).toEqual({ verdict: 'allow' })
+})
+
+test('a denied path is denied in any argument, also where another one has the role', async () => {
+  const rules = { policy: policy({ toolsSettings: { '@scripted/echo': { deniedPaths: ['secrets'] } } }) }
+
+  expect(await decide(rules, { paths: ['src/a'], others: ['secrets/key'] })).toMatchObject({ verdict: 'deny' })
 })
 
 test('more denials never allow more', async () => {
@@ -146,7 +161,7 @@ async function decide({ policy: held, manifest, effect = 'read', ...rules }: Rul
 async function aimOf({ commands = ['ls'], ...more }: { commands?: string[] }): Promise<CallTarget> {
   const named = { paths: true, commands: true, hosts: true }
   return {
-    ...{ paths: ['a'], folders: [], hosts: [], named },
+    ...{ paths: ['a'], folders: [], others: [], hosts: [], named },
     commands: await Promise.all(commands.map(parseShellText)),
     ...more,
   }

@@ -17,7 +17,7 @@ import {
   type ToolSettings,
 } from '@matrix/manifest'
 import { BUILTIN_ALIAS } from '@matrix/protocol'
-import type { CallTarget } from './call-target.ts'
+import { type CallTarget, noTarget } from './call-target.ts'
 import type { ResolvedTool } from './registry.ts'
 import { isShellAllowed, isShellDenied } from './shell/command-rule.ts'
 
@@ -55,7 +55,24 @@ export function checkGate(call: GateCall, rules: GateRules): Verdict {
 
 type Step = (call: GateCall, rules: GateRules) => Verdict | undefined
 
-const steps: readonly Step[] = [checkUser, checkHook, checkSkill, checkSideEffects, checkDenials, checkApproval]
+const steps: readonly Step[] = [
+  checkUser,
+  checkHook,
+  checkSkill,
+  checkSideEffects,
+  checkVisible,
+  checkDenials,
+  checkApproval,
+]
+
+/** Whether a tool is denied whatever it is called with. */
+export function checkTool(tool: ResolvedTool, rules: GateRules): Extract<Verdict, { verdict: 'deny' }> | undefined {
+  for (const step of [checkUser, checkSkill, checkSideEffects, checkVisible]) {
+    const verdict = step({ tool, target: noTarget }, rules)
+    if (verdict?.verdict === 'deny') return verdict
+  }
+  return undefined
+}
 
 /** A tool that no manifest lists, because Matrix itself provides it. Without a class it does nothing that classes speak of. */
 export type OwnTool = { name: string; side_effect_class?: SideEffect | undefined }
@@ -110,13 +127,17 @@ function checkSideEffects({ tool }: GateCall, { grant }: GateRules): Verdict | u
   return denied('side-effects', `${nameOf(tool)} needs "${needs}"; ${agent} may ${may.join(', ') || 'do nothing'}.`)
 }
 
+function checkVisible({ tool }: GateCall, { grant: { policy } }: GateRules): Verdict | undefined {
+  if (!policy || isToolVisible(policy.tools, policyName(tool))) return undefined
+  return denied('settings', `${nameOf(tool)} is not among the agent's tools.`)
+}
+
 function checkDenials({ tool, target }: GateCall, { grant: { policy }, base }: GateRules): Verdict | undefined {
-  if (!policy) return undefined
-  const name = policyName(tool)
-  if (!isToolVisible(policy.tools, name)) return denied('settings', `${nameOf(tool)} is not among the agent's tools.`)
-  const settings = findToolSettings(policy.toolsSettings, name) ?? {}
+  const settings = policy && findToolSettings(policy.toolsSettings, policyName(tool))
+  if (!settings) return undefined
   const { deniedPaths = [], deniedCommands = [], deniedHosts = [] } = settings
-  const path = deniedPaths.length > 0 ? target.paths.find((each) => isPathDenied(deniedPaths, each, base)) : undefined
+  const aims = deniedPaths.length > 0 ? [...target.paths, ...target.others] : []
+  const path = aims.find((each) => isPathDenied(deniedPaths, each, base))
   if (path !== undefined) return denied('settings', `${nameOf(tool)} may not touch ${path}.`)
   const folder = leavesOutDenied(tool)
     ? undefined
@@ -147,16 +168,24 @@ function askOrDeny({ denyByDefault }: ToolSettings, reason: string): Verdict {
   return denyByDefault ? denied('settings', reason) : { verdict: 'ask', reason }
 }
 
-/** Why a deny list cannot say yes or no to a call, if so. */
-function findUndecided({ deniedCommands = [] }: ToolSettings, { commands, named }: CallTarget): string | undefined {
-  if (deniedCommands.length === 0) return undefined
-  if (!named.commands) return 'none of its arguments is known to be a command.'
-  const unclear = commands.find((each) => isShellDenied(deniedCommands, each) === undefined)
-  return (
-    unclear &&
-    `whether the command is denied cannot be told: ${unclear.unknown ?? 'a part of it is known only when it runs'}.`
+/** Why a list cannot say yes or no to a call, if so. A rule that has nothing to look at is never simply skipped. */
+function findUndecided(settings: ToolSettings, { commands, named }: CallTarget): string | undefined {
+  const { deniedCommands = [] } = settings
+  const unseen = kinds.find(
+    ({ role, lists }) => !named[role] && lists.some((list) => (settings[list] ?? []).length > 0),
   )
+  if (unseen) return `none of its arguments is known to be ${unseen.noun}.`
+  const unclear =
+    deniedCommands.length > 0 && commands.find((each) => isShellDenied(deniedCommands, each) === undefined)
+  if (!unclear) return undefined
+  return `whether the command is denied cannot be told: ${unclear.unknown ?? 'a part of it is known only when it runs'}.`
 }
+
+const kinds = [
+  { role: 'paths', noun: 'a path', lists: ['deniedPaths', 'allowedPaths'] },
+  { role: 'commands', noun: 'a command', lists: ['deniedCommands', 'allowedCommands'] },
+  { role: 'hosts', noun: 'a host', lists: ['deniedHosts', 'allowedHosts'] },
+] as const
 
 function hasAllowList({ allowedPaths, allowedCommands, allowedHosts }: ToolSettings): boolean {
   return Boolean(allowedPaths ?? allowedCommands ?? allowedHosts)

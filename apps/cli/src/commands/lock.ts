@@ -1,5 +1,13 @@
 import { existsSync } from 'node:fs'
-import { checkLock, diffLock, formatDefinitionFinding, formatLock, type Lock, parseDocument } from '@matrix/manifest'
+import {
+  checkLock,
+  diffLock,
+  formatDefinitionFinding,
+  formatLock,
+  formatRoles,
+  type Lock,
+  parseDocument,
+} from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { collectLockFiles, type LockFiles, soundLock } from '@matrix/tool-manager'
 import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
@@ -73,8 +81,11 @@ function present({ lock, classes, notes }: LockProposal, before: Lock | undefine
     for (const { danger, message } of changes)
       printError(`${danger === 'high' ? red(danger) : danger} ${printableLine(message)}`)
   }
-  for (const { alias, tool, class: given, reason } of classes)
-    printError(`${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}`)
+  for (const { alias, tool, class: given, reason } of classes) {
+    const roles = lock.servers[alias]?.tools[tool]?.arguments
+    const aims = roles && Object.keys(roles).length > 0 ? dim(`  ${formatRoles(roles)}`) : ''
+    printError(`${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}${aims}`)
+  }
   const effects = lock.manifest.allowed_side_effects.join(', ') || 'nothing'
   printError(`${bold(lock.manifest.agent)} may ${bold(effects)}.`)
 }

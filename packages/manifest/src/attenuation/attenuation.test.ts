@@ -50,6 +50,12 @@ test.each<[string, Manifest, string, string]>([
     'The class of "read" is not',
   ],
   [
+    'other roles of arguments',
+    withFs({ tools: [{ name: 'read', side_effect_class: 'read', arguments: { paths: ['decoy'] } }] }),
+    'servers.0.tools.0.arguments',
+    'What counts as a path, command or host of "read" is not',
+  ],
+  [
     'more time',
     withFs({ tools: [{ name: 'write', side_effect_class: 'write' }] }),
     'servers.0.tools.0.timeout_ms',

@@ -119,6 +119,14 @@ function attenuateTool({ parent, child, above, server, tool }: ToolPair, path: P
   const declared = above.tools.find((each) => each.name === name)
   if (!declared) return [reason([...path, 'name'], `The parent has no tool "${name}" of "${server.alias}".`)]
   const problems = same(declared.side_effect_class === given, [...path, 'side_effect_class'], `The class of "${name}"`)
+  // A rule about paths looks where the roles say, so other roles would be another rule.
+  problems.push(
+    ...same(
+      isSameJson(declared.arguments, tool.arguments),
+      [...path, 'arguments'],
+      `What counts as a path, command or host of "${name}"`,
+    ),
+  )
   if (effectiveTimeoutMs(tool) > effectiveTimeoutMs(declared))
     problems.push(reason([...path, 'timeout_ms'], `The child gives a call of "${name}" more time than its parent.`))
   if (isCallable(child, server.alias, tool) && !isCallable(parent, server.alias, declared))

@@ -1,5 +1,6 @@
 import { isSameJson } from '../document/json-equality.ts'
 import type { Lock, LockedPackage, LockedServer } from '../lock/lock.ts'
+import { formatRoles } from '../manifest/argument-role.ts'
 import type { Server } from '../manifest/manifest.ts'
 import { type Change, sortChanges } from './change.ts'
 import { compareManifests, type Definitions, matchServers } from './manifest-diff.ts'
@@ -39,10 +40,12 @@ function lockedServer({ servers }: Lock, alias: string): LockedServer | undefine
 function diffLocked(before: Lock, after: Lock, declaredBefore: Server, declaredAfter: Server): Change[] {
   const [old, now] = [lockedServer(before, declaredBefore.alias), lockedServer(after, declaredAfter.alias)]
   const where = { server: declaredAfter.alias }
+  const roles = old && now ? diffRoles(old, now, where) : []
   if (old?.transport === 'stdio' && now?.transport === 'stdio') {
     const isPinned = declaredBefore.package_digest === declaredAfter.package_digest
     const isSameVersion = declaredBefore.version === declaredAfter.version
     return [
+      ...roles,
       ...diffLaunch(old, now, where),
       ...diffState(old, now, where),
       ...diffIdentity(old.package, now.package, where, isSameVersion),
@@ -51,8 +54,8 @@ function diffLocked(before: Lock, after: Lock, declaredBefore: Server, declaredA
   }
   const isReported = !isSameJson(endpointOf(declaredBefore), endpointOf(declaredAfter))
   return old?.transport === 'http' && now?.transport === 'http' && !isReported
-    ? diffEndpoint(old.endpoint, now.endpoint, where)
-    : []
+    ? [...roles, ...diffEndpoint(old.endpoint, now.endpoint, where)]
+    : roles
 }
 
 function diffLaunch(before: StdioLock, after: StdioLock, where: Where): Change[] {
@@ -60,6 +63,18 @@ function diffLaunch(before: StdioLock, after: StdioLock, where: Where): Change[]
   const [old, now] = [before, after].map(({ launch }) => shownCommand(launch.command, launch.args))
   const message = `What is really run changed: ${old} → ${now}.`
   return [{ kind: 'launch', where, danger: 'high', message, before: old, after: now }]
+}
+
+/** Of the tools that both have: what a rule about paths, commands or hosts looks at. */
+function diffRoles(before: LockedServer, after: LockedServer, { server }: Where): Change[] {
+  return Object.entries(after.tools).flatMap(([tool, { arguments: now }]) => {
+    const was = Object.hasOwn(before.tools, tool) ? before.tools[tool] : undefined
+    // A lock of before there were roles held nothing to them.
+    if (!was?.arguments || isSameJson(was.arguments, now)) return []
+    const [old, next] = [was.arguments, now].map(formatRoles)
+    const message = `What the lists of a policy look at changed: ${old} → ${next}.`
+    return [{ kind: 'tool_class', where: { server, tool }, danger: 'high', message, before: old, after: next }]
+  })
 }
 
 function diffState(before: StdioLock, after: StdioLock, where: Where): Change[] {

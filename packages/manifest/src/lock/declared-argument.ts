@@ -1,71 +1,45 @@
-import { RE2JS } from 're2js'
-import { isRecord } from '../document/json-record.ts'
-
-/** Deep enough for any definition; a reference that leads to itself ends here. */
-const MAX_DEPTH = 32
+import {
+  acceptedSchemas,
+  acceptsAnything,
+  itemSchemas,
+  MAX_SCHEMA_DEPTH,
+  namedSchemas,
+  type SchemaPart,
+  schemaParts,
+} from './schema-part.ts'
 
 /**
  * The arguments, at any depth, that a definition does not declare. An object without a word about its fields, and one that
  * says that it takes more of them, declares whatever is in it.
  */
 export function findUndeclared(schema: unknown, input: unknown): string[] {
-  return walk({ root: schema, schemas: [schema], value: input, path: '', depth: 0 })
+  return walk({ root: schema, schemas: [schema], value: input, path: '', depth: 0, find: accepted })
 }
 
-type Step = { root: unknown; schemas: readonly unknown[]; value: unknown; path: string; depth: number }
+/** The arguments that a definition does not name: those that it takes only because it takes anything. */
+export function findUnnamed(schema: unknown, input: unknown): string[] {
+  return walk({ root: schema, schemas: [schema], value: input, path: '', depth: 0, find: named })
+}
 
-function walk({ root, schemas, value, path, depth }: Step): string[] {
+type Find = (known: readonly SchemaPart[], name: string) => unknown[]
+type Step = { root: unknown; schemas: readonly unknown[]; value: unknown; path: string; depth: number; find: Find }
+
+const accepted: Find = (known, name) =>
+  acceptsAnything(known) ? [true] : known.flatMap((part) => acceptedSchemas(part, name))
+const named: Find = (known, name) => known.flatMap((part) => namedSchemas(part, name))
+
+function walk({ root, schemas, value, path, depth, find }: Step): string[] {
   if (typeof value !== 'object' || value === null) return []
-  const known = schemas.flatMap((each) => partsOf(each, root, 0))
-  const isNext = { root, depth: depth + 1 }
-  if (depth > MAX_DEPTH) return [path]
+  const known = schemas.flatMap((each) => schemaParts(each, root))
+  const next = { root, find, depth: depth + 1 }
+  if (depth > MAX_SCHEMA_DEPTH) return [path]
   if (Array.isArray(value)) {
-    const items = known.flatMap(({ items, prefixItems }) => [items, ...(Array.isArray(prefixItems) ? prefixItems : [])])
-    return value.flatMap((each) => walk({ ...isNext, schemas: items, value: each, path: `${path}[]` }))
+    const items = known.flatMap(itemSchemas)
+    return value.flatMap((each) => walk({ ...next, schemas: items, value: each, path: `${path}[]` }))
   }
-  const isOpen = !known.some(({ properties, patternProperties, additionalProperties }) =>
-    [properties, patternProperties, additionalProperties].some((each) => each !== undefined),
-  )
   return Object.entries(value).flatMap(([name, each]) => {
     const place = path === '' ? name : `${path}.${name}`
-    const declared = isOpen ? [true] : known.flatMap((part) => schemasFor(part, name))
-    return declared.length === 0 ? [place] : walk({ ...isNext, schemas: declared, value: each, path: place })
+    const declared = find(known, name)
+    return declared.length === 0 ? [place] : walk({ ...next, schemas: declared, value: each, path: place })
   })
-}
-
-type Part = Record<string, unknown>
-
-/** A schema with all that it is put together from. */
-function partsOf(schema: unknown, root: unknown, depth: number): Part[] {
-  if (!isRecord(schema) || depth > MAX_DEPTH) return []
-  const others = ['allOf', 'anyOf', 'oneOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key] : []))
-  const branches = ['then', 'else'].map((key) => schema[key])
-  const more = [...others, ...branches, resolveReference(schema.$ref, root)]
-  return [schema, ...more.flatMap((each) => partsOf(each, root, depth + 1))]
-}
-
-function resolveReference(reference: unknown, root: unknown): unknown {
-  if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined
-  const steps = reference.slice(1).split('/').filter(Boolean)
-  return steps.reduce<unknown>((place, step) => {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    return isRecord(place) && Object.hasOwn(place, name) ? place[name] : undefined
-  }, root)
-}
-
-function schemasFor({ properties, patternProperties, additionalProperties }: Part, name: string): unknown[] {
-  if (isRecord(properties) && Object.hasOwn(properties, name)) return [properties[name]]
-  const byPattern = isRecord(patternProperties) ? Object.entries(patternProperties) : []
-  const matching = byPattern.filter(([pattern]) => matches(pattern, name)).map(([, each]) => each)
-  if (matching.length > 0) return matching
-  return additionalProperties === true || isRecord(additionalProperties) ? [additionalProperties] : []
-}
-
-/** One that cannot be read declares nothing. */
-function matches(pattern: string, name: string): boolean {
-  try {
-    return RE2JS.compile(pattern).test(name)
-  } catch {
-    return false
-  }
 }

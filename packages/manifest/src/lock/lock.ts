@@ -1,9 +1,12 @@
 import { findHiddenCharacters } from '@matrix/protocol'
 import * as z from 'zod'
+import { ArgumentRoles } from '../manifest/argument-role.ts'
 import { manifestDigest } from '../manifest/digest.ts'
-import { Manifest } from '../manifest/manifest.ts'
+import { Manifest, type Server } from '../manifest/manifest.ts'
+import { isOwnServer } from '../manifest/own-server.ts'
 import { DIGEST_SHAPE, isExactVersion } from '../manifest/tool-uri.ts'
 import { Policy } from '../policy/policy.ts'
+import { proposeArgumentRoles } from './argument-role-proposal.ts'
 import { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './surface.ts'
 
 const text = z.string().min(1)
@@ -12,6 +15,9 @@ const digest = z.string().regex(DIGEST_SHAPE, 'sha256: and 64 lower-case hex dig
 export const LockedTool = z.strictObject({
   surface: digest.describe('The digest of the definition.'),
   definition: z.strictObject(ToolSurface.shape).describe('What the server said about the tool when it was locked.'),
+  arguments: ArgumentRoles.optional().describe(
+    'Which arguments are paths, commands and hosts: as the manifest says, else as proposed when it was locked.',
+  ),
 })
 export type LockedTool = z.infer<typeof LockedTool>
 
@@ -93,19 +99,34 @@ export function createLock({ source, manifest, servers, policy, hook_files }: Re
     source,
     manifest,
     manifest_digest: manifestDigest(manifest),
-    servers: Object.fromEntries(Object.entries(servers).map(([alias, server]) => [alias, lockServer(server)])),
+    servers: Object.fromEntries(
+      Object.entries(servers).map(([alias, server]) => [
+        alias,
+        lockServer(
+          server,
+          manifest.servers.find((each) => each.alias === alias),
+        ),
+      ]),
+    ),
     ...(policy && { policy }),
     ...(hook_files && { hook_files }),
   }
 }
 
-function lockServer({ tools, ...server }: ResolvedServer): LockedServer {
+function lockServer({ tools, ...server }: ResolvedServer, declared: Server | undefined): LockedServer {
   const definitions = tools.map((tool) => ToolSurface.parse(tool))
   const locked = definitions.map((definition) => [
     definition.name,
-    { surface: toolSurfaceDigest(definition), definition },
+    { surface: toolSurfaceDigest(definition), definition, ...rolesOf(definition, declared) },
   ])
   return { ...server, surface: serverSurfaceDigest(definitions), tools: Object.fromEntries(locked) }
+}
+
+/** Matrix's own tools bring their roles with them. */
+function rolesOf(definition: ToolSurface, declared: Server | undefined): Pick<LockedTool, 'arguments'> {
+  if (declared && isOwnServer(declared)) return {}
+  const said = declared?.tools.find(({ name }) => name === definition.name)?.arguments
+  return { arguments: said ?? proposeArgumentRoles(definition) }
 }
 
 /** The one text of a lock: keys sorted at every level, and characters that nobody sees written as escapes, so that a review shows them. */

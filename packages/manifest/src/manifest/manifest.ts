@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { AGENT_URI_SHAPE, isAgentUri } from './agent-uri.ts'
+import { ArgumentRoles } from './argument-role.ts'
 import {
   ALIAS_SHAPE,
   DIGEST_SHAPE,
@@ -27,6 +28,9 @@ export const Tool = z.strictObject({
   name: z.string().regex(TOOL_NAME_SHAPE, 'a tool name: up to 128 letters, digits, "_", "." and "-"'),
   description: z.string().optional().describe('What the model is told; the server’s own description never reaches it.'),
   side_effect_class: SideEffect,
+  arguments: ArgumentRoles.optional().describe(
+    'Which arguments are paths, commands and hosts, for the lists of a policy. Absent: as the lock proposed.',
+  ),
   timeout_ms: z
     .int()
     .nonnegative()

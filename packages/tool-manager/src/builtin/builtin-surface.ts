@@ -1,4 +1,4 @@
-import type { ToolSurface } from '@matrix/manifest'
+import type { ArgumentRoles, ToolSurface } from '@matrix/manifest'
 import * as z from 'zod'
 import { annotate, builtinServerTools } from './serve-tools.ts'
 
@@ -10,4 +10,16 @@ export function builtinSurfaces(): ToolSurface[] {
     inputSchema: z.toJSONSchema(tool.input, { io: 'input', target: 'draft-2020-12' }),
     annotations: annotate(tool),
   }))
+}
+
+/** One of them, with the roles of its arguments. */
+export function findBuiltin(name: string): { surface: ToolSurface; roles: ArgumentRoles } | undefined {
+  known ??= new Map(builtinSurfaces().map((surface, index) => [surface.name, { surface, roles: rolesOf(index) }]))
+  return known.get(name)
+}
+
+let known: Map<string, { surface: ToolSurface; roles: ArgumentRoles }> | undefined
+
+function rolesOf(index: number): ArgumentRoles {
+  return builtinServerTools[index]?.roles ?? {}
 }

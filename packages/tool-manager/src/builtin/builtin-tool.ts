@@ -1,4 +1,4 @@
-import type { SideEffect } from '@matrix/manifest'
+import type { ArgumentRoles, SideEffect } from '@matrix/manifest'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type * as z from 'zod'
 import type { IsDenied } from './denied-path.ts'
@@ -22,6 +22,8 @@ export type BuiltinTool<Input extends z.ZodObject = z.ZodObject> = {
   description: string
   side_effect_class: SideEffect
   input: Input
+  /** Which of its arguments are paths and commands. */
+  roles: ArgumentRoles
   run(host: ToolHost, input: z.infer<Input>, call: ToolCall): Promise<CallToolResult>
 }
 

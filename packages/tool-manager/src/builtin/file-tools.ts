@@ -16,6 +16,7 @@ export const readFileTool = builtinTool({
   description:
     'Reads a file. Text comes with line numbers, at most 2000 lines at a time; lines longer than 2000 characters are cut. PNG, JPEG, GIF and WebP files come as images. Other binary files are not shown. Folders, pipes and devices are refused.',
   side_effect_class: 'read',
+  roles: { paths: ['path'] },
   input: z.strictObject({
     path,
     offset: z.int().min(1).optional().describe('The first line to read; 1 if absent.'),
@@ -33,6 +34,7 @@ export const writeFileTool = builtinTool({
   description:
     'Writes a whole file, replacing what was there, and creates the folders it needs. The file is replaced in one step: it holds the old content or the new, never a part.',
   side_effect_class: 'write',
+  roles: { paths: ['path'] },
   input: z.strictObject({ path, content: z.string().describe('The whole new content.') }),
   async run({ workspace }, { path, content }) {
     const written = await writeWholeFile(workspace, path, content)
@@ -47,6 +49,7 @@ export const editFileTool = builtinTool({
   description:
     'Replaces text in a file. old_string has to occur in the file exactly as given, white space included. If it occurs more than once, nothing is changed and the matches are counted, unless replace_all is set.',
   side_effect_class: 'write',
+  roles: { paths: ['path'] },
   input: z.strictObject({
     path,
     old_string: z.string().min(1).describe('The text to replace, exactly as it is in the file, without line numbers.'),
@@ -67,6 +70,7 @@ export const listFilesTool = builtinTool({
   description:
     'Lists files, sorted by path. What .gitignore names, hidden files and .git are left out unless asked for. A pattern without a slash matches names at any depth.',
   side_effect_class: 'read',
+  roles: { paths: ['path'] },
   input: z.strictObject({
     pattern: glob.optional().describe('A glob, such as "*.ts" or "src/**/*.test.ts"; all files if absent.'),
     path: path.optional().describe('The folder to list; the workspace if absent.'),
@@ -85,6 +89,7 @@ export const searchTool = builtinTool({
   description:
     'Searches the contents of files with a regular expression (ripgrep syntax: no look-around, no back-references). Files that .gitignore names, hidden files, binary files and files over 16 MiB are left out. "content" gives path:line:text, "files" the paths, "count" path:matches.',
   side_effect_class: 'read',
+  roles: { paths: ['path'] },
   input: z.strictObject({
     pattern: z.string().min(1).max(10_000).describe('The expression to look for.'),
     path: path.optional().describe('The file or folder to search; the workspace if absent.'),

@@ -16,6 +16,7 @@ export const bashTool = builtinTool({
   description:
     'Runs a command in bash, starting in the workspace. The working directory carries over to the next call; variables do not. There is no input and no terminal. stdout and stderr come back together; long output is shown in part and kept whole in a file that read_file can read. When the command ends, or takes longer than timeout_ms, every process it started is ended and the output so far comes back. With background set, the call returns at once and the process keeps running; see the tool background.',
   side_effect_class: 'shell',
+  roles: { commands: ['command'] },
   input: z.strictObject({
     command: z.string().min(1).max(100_000),
     timeout_ms: z.int().min(100).max(MAX_TIMEOUT_MS).optional().describe(`${TIMEOUT_MS} if absent.`),
@@ -39,6 +40,7 @@ export const backgroundTool = builtinTool({
   description:
     'Looks after processes that bash started with background set. "list" names them all; "status" shows whether one runs and what it has printed; "await" waits until it ends or timeout_ms is over; "kill" ends it and all it has started.',
   side_effect_class: 'shell',
+  roles: {},
   input: z.strictObject({
     action: z.enum(['list', 'status', 'await', 'kill']),
     id: z.string().max(100).optional().describe('Which one, such as "bg_1"; needed for all but "list".'),
