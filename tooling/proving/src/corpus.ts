@@ -252,7 +252,8 @@ export const corpus: readonly Project[] = [
     language: 'JavaScript',
     source: { npm: 'pino@10.4.0' },
     ignored: ['test/fixtures/ts/*.cjs'],
-    setup: `${npmInstall} && npm run transpile`,
+    // A tool for its web page runs npx when it is installed, and npx waits for an answer.
+    setup: `${npmInstall} --ignore-scripts && npm run transpile`,
     test: 'npx borp --timeout=240000 --reporter=tap',
     format: 'tap',
     job: { file: 'README.md', text: '# pino', test: 'node --test test/basic.test.js' },
@@ -265,6 +266,12 @@ export const corpus: readonly Project[] = [
     test: 'npx borp --timeout=240000 --reporter=tap',
     format: 'tap',
     job: { file: 'README.md', text: '## Ecosystem', test: 'node --test test/listen.1.test.js' },
+    differences: [
+      {
+        tests: 'upgrade IPv4 and IPv6',
+        why: 'skips itself where localhost has one address: in a sandbox it always has both, on this machine it may not',
+      },
+    ],
   },
   {
     name: 'piscina',

@@ -5,7 +5,7 @@ import type { Step } from './obedient-model.ts'
 import type { Project } from './project.ts'
 import { expectProgram } from './run-command.ts'
 import type { Stage } from './stage.ts'
-import { readRun, recorded, type SuiteRun } from './suite-run.ts'
+import { expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
 import { terminalEnvironment } from './terminal-environment.ts'
 
 export type Inside = { run: SuiteRun /** What of the job went wrong. */; faults: string[] }
@@ -18,6 +18,7 @@ export async function runInside(project: Project, { repository }: Ground, stage:
   await stage.addProject(repository, await hostsOf(project))
   const { worktreePath } = await stage.perform(repository, stepsOf(project))
   if (!worktreePath) throw new Error('The agent has no worktree.')
+  if (project.setup) expectRecorded('setup', worktreePath)
   const run = readRun(project, worktreePath)
   const faults = [...checkJob(worktreePath)]
   await stage.merge(repository)

@@ -1,11 +1,14 @@
 import type { Project } from './project.ts'
 import { runProgram } from './run-command.ts'
-import { readRun, recorded, type SuiteRun } from './suite-run.ts'
+import { expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
 import { terminalEnvironment } from './terminal-environment.ts'
 
 /** Sets the project up and tests it as its developer does in a terminal. */
 export async function runOutside(project: Project, folder: string): Promise<SuiteRun> {
-  if (project.setup) await runInTerminal(recorded(project.setup, 'setup'), folder)
+  if (project.setup) {
+    await runInTerminal(recorded(project.setup, 'setup'), folder)
+    expectRecorded('setup', folder)
+  }
   return testOutside(project, folder)
 }
 

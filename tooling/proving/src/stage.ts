@@ -15,6 +15,8 @@ export type Stage = {
   addProject(repository: string, hosts: readonly string[]): Promise<void>
   /** Has the root agent of the project in this folder do the steps, and waits until it is done. */
   perform(repository: string, steps: readonly Step[]): Promise<TaskView>
+  /** All that the root agent was told. */
+  log(repository: string): Promise<string>
   merge(repository: string): Promise<void>
   close(): Promise<void>
 }
@@ -22,7 +24,7 @@ export type Stage = {
 const cli = dirname(createRequire(import.meta.url).resolve('@matrix/cli/package.json'))
 const bin = join(cli, 'bin/matrix.js')
 /** What runs here was built into these folders. */
-export const builds: readonly string[] = [join(cli, 'dist')]
+export const builds: readonly string[] = [join(cli, 'dist'), join(cli, 'node_modules/@matrix/daemon/dist')]
 
 const LIMIT_MS = 40 * 60_000
 /** Between two steps an agent may look idle for a moment. */
@@ -40,6 +42,7 @@ export async function openStage(folder: string): Promise<Stage> {
   const authGroups = { obedient: { provider: 'anthropic', anthropicApiKey: 'obedient', anthropicBaseUrl: model.url } }
   writeFileSync(join(data, 'config.json'), JSON.stringify({ authGroups }), { mode: 0o600 })
   const matrix = (cwd: string, ...args: string[]) => expectProgram([process.execPath, bin, ...args], { cwd, env })
+  const logOf = (repository: string) => matrix(repository, 'logs', 'root', '--verbose')
   await matrix(folder, 'daemon', 'start', '--port', '0')
   const client = await connectLocal(data)
   return {
@@ -52,10 +55,10 @@ export async function openStage(folder: string): Promise<Stage> {
       await matrix(repository, 'send', 'root', orderSteps(steps))
       return untilDone({ client, repository, complaints: model.complaints }).catch(async (error: Error) => {
         // What the agent was told last is what a reader needs to see.
-        const log = await matrix(repository, 'logs', 'root', '--verbose')
-        throw new Error(`${error.message}\n${log.slice(-1500)}`, { cause: error })
+        throw new Error(`${error.message}\n${(await logOf(repository)).slice(-1500)}`, { cause: error })
       })
     },
+    log: logOf,
     async merge(repository) {
       await matrix(repository, 'merge', 'root', '--yes', '--update-checkout')
     },

@@ -16,6 +16,14 @@ export function recorded(command: string, name: string): string {
   return `mkdir -p .proving; s=$(date +%s%N); ( ${command} ) > ${base}.log 2>&1 < /dev/null; echo $? > ${base}.exit; echo $(( ($(date +%s%N) - s) / 1000000 )) > ${base}.ms; tail -n 5 ${base}.log`
 }
 
+/** Fails with the end of what a recorded command printed, unless it ended well. */
+export function expectRecorded(name: string, folder: string): void {
+  const exit = read(folder, `${name}.exit`).trim()
+  if (exit === '0') return
+  const end = read(folder, `${name}.log`).trimEnd().split('\n').slice(-10).join('\n')
+  throw new Error(`${name} ended with ${exit || 'nothing'} in ${folder}:\n${end}`)
+}
+
 /** Reads what a recorded test command left in a folder. */
 export function readRun({ format }: Project, folder: string): SuiteRun {
   const log = read(folder, 'test.log').replaceAll(folder, '.')
