@@ -251,7 +251,7 @@ export const corpus: readonly Project[] = [
     name: 'pino',
     language: 'JavaScript',
     source: { npm: 'pino@10.4.0' },
-    ignored: ['test/fixtures/ts/*.cjs'],
+    ignored: ['test/fixtures/ts/*.es*.cjs'],
     // A tool for its web page runs npx when it is installed, and npx waits for an answer.
     setup: `${npmInstall} --ignore-scripts && npm run transpile`,
     test: 'npx borp --timeout=240000 --reporter=tap',

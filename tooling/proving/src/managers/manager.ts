@@ -81,7 +81,7 @@ export const managers: readonly Manager[] = [
     install: `/usr/bin/python3 -m venv .venv && .venv/bin/pip install -r requirements.txt`,
     use: '.venv/bin/python -c "import greeting; print(greeting.greet())"',
     says: 'hello from pip',
-    again: `.venv/bin/pip uninstall --yes greeting && .venv/bin/pip install -r requirements.txt | grep 'Using cached greeting'`,
+    again: `.venv/bin/pip uninstall --yes greeting && .venv/bin/pip install -r requirements.txt | grep 'Using cached'`,
     elsewhere: `.venv/bin/pip install --index-url https://${unlisted}/simple other`,
   },
   {
