@@ -30,6 +30,12 @@ test('an attack that reached nothing is stopped only if its words are seen', asy
   expect(outcomes.map(isStopped)).toEqual([true, false])
 })
 
+test('what reaches a sink under a name that is no attack’s ends the run', async () => {
+  const run = attackWith(['made'], (sinks) => writeFileSync(join(sinks.outside, 'another'), ''))
+
+  await expect(run).rejects.toThrow('by another, which is no attack of this family')
+})
+
 type Act = (sinks: Sinks, seen: (name: string, text: string) => void) => unknown
 
 async function attackWith(names: readonly string[], act: Act) {

@@ -43,6 +43,9 @@ export async function runFamily<Machine extends Pick<Ground, 'sinks' | 'secrets'
 ): Promise<Outcome[]> {
   const sightings = await family.run(ground)
   const reached = await ground.sinks.drain()
+  const known = new Set(family.attacks.map(({ name }) => tagOf(name)))
+  const stray = reached.find(({ tag }) => !known.has(tag))
+  if (stray) throw new Error(`${family.name}: ${stray.where}, by ${stray.tag}, which is no attack of this family.`)
   return family.attacks.map((attack) => {
     const { text } = sightings.get(attack.name) ?? { text: '' }
     const own = reached.filter(({ tag }) => tag === tagOf(attack.name))

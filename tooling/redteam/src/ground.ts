@@ -25,7 +25,7 @@ export type Ground = {
   sinks: Sinks
   client: Client
   model: ObedientModel
-  matrix(args: readonly string[], cwd?: string): Promise<Run>
+  matrix(args: readonly string[], cwd?: string, more?: Record<string, string>): Promise<Run>
   /** Makes a repository of these files, and a project of it. */
   addProject(name: string, files?: Record<string, string>): Promise<Project>
   makeRepository(name: string, files?: Record<string, string>): Promise<string>
@@ -67,7 +67,8 @@ export async function openGround(): Promise<Ground> {
   writeFileSync(join(data, 'config.json'), JSON.stringify({ authGroups }), { mode: 0o600 })
 
   const env = { ...terminalEnvironment(), HOME: home, MXD_DATA_DIR: data, VICTIM_SECRET: environment }
-  const matrix: Ground['matrix'] = (args, cwd = folder) => runProgram([process.execPath, bin, ...args], { cwd, env })
+  const matrix: Ground['matrix'] = (args, cwd = folder, more = {}) =>
+    runProgram([process.execPath, bin, ...args], { cwd, env: { ...env, ...more } })
   const inherit = `exec ${HOME_FD}< "$0"; exec "$@"`
   await expectProgram(['bash', '-c', inherit, home, process.execPath, bin, 'daemon', 'start', '--port', '0'], {
     cwd: folder,
