@@ -37,13 +37,11 @@ const KILL_AFTER_MS = 1000
 const DRAIN_MS = 200
 
 /**
- * Waits for a folder and a command, runs it with both outputs in one pipe, in order, and at the end tells the folder.
- * Told in bytes and read with -N, which takes more than one at a time.
+ * Waits for a folder and a command, each ended by a NUL, runs it with both outputs in one pipe, in order, and at the end
+ * tells the folder. Bash 3.2, which macOS has, knows all of it.
  */
 const script = `exec 2>&1
-read -r -u 3 folder command || exit
-LC_ALL=C IFS= read -r -N "$folder" -u 3 folder || exit
-LC_ALL=C IFS= read -r -N "$command" -u 3 command || exit
+IFS= read -r -d '' -u 3 folder && IFS= read -r -d '' -u 3 command || exit
 cd -P -- "$folder" || exit
 set -- "$command"; unset folder command OLDPWD; export OLDPWD
 trap 'pwd -P >&3' EXIT; eval "$1"`
@@ -122,8 +120,7 @@ function tell(child: ChildProcess, cwd: string, command: string): void {
   const channel = child.stdio[3] as Duplex | null
   // A shell that has been killed meanwhile says so by its end.
   channel?.on('error', () => {})
-  const sizes = `${Buffer.byteLength(cwd)} ${Buffer.byteLength(command)}\n`
-  channel?.write(`${sizes}${cwd}${command}`)
+  channel?.write(`${cwd}\0${command}\0`)
 }
 
 async function followEnd(child: ChildProcess): Promise<CommandEnd> {
