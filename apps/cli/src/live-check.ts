@@ -1,4 +1,12 @@
-import { formatBijection, isPlaceholderDigest, type Manifest, type Problem } from '@matrix/manifest'
+import {
+  formatBijection,
+  isOwnServer,
+  isPlaceholderDigest,
+  type LockedServer,
+  type Problem,
+  parseLauncher,
+  type StdioServer,
+} from '@matrix/manifest'
 import { bootTools, type ServerReport, type Verification } from '@matrix/tool-manager'
 import type { AgentFile } from './agent-file.ts'
 import type { LiveServer } from './report.ts'
@@ -22,7 +30,7 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
     const tools = bootTools({ pool: bench.pool, manifest, lock, policy, base, worktree: bench.emptyFolder })
     const reports = await tools.connectAll()
     const servers = reports.map((report) =>
-      liveServer(report, verifications.get(report.alias), howRun(manifest, report, bench.isBoxing)),
+      liveServer(report, verifications.get(report.alias), howRun(agent, report, bench.isBoxing)),
     )
     const problems = reports.flatMap((report, index) =>
       problemsOf(report, verifications.get(report.alias), [...serversPath, index]),
@@ -35,11 +43,19 @@ export async function checkLive(agent: AgentFile, options: WorkbenchOptions): Pr
 
 type HowRun = Pick<LiveServer, 'way' | 'hasVerifiedBytes'>
 
-function howRun({ servers }: Manifest, { alias, status }: ServerReport, isBoxing: boolean): HowRun {
-  const server = servers.find((each) => each.alias === alias)
+function howRun({ manifest, lock }: AgentFile, { alias, status }: ServerReport, isBoxing: boolean): HowRun {
+  const server = manifest.servers.find((each) => each.alias === alias)
   if (server?.transport !== 'stdio') return { way: 'remote', hasVerifiedBytes: false }
-  const hasVerifiedBytes = status === 'verified' && !isPlaceholderDigest(server.package_digest)
+  const isPinned = !isPlaceholderDigest(server.package_digest) && isWhole(server, lock?.servers[alias])
+  const hasVerifiedBytes = status === 'verified' && isPinned
   return { way: isBoxing ? 'sandboxed' : 'unsandboxed', hasVerifiedBytes }
+}
+
+/** A manifest pins one file of a local server; only a lock holds what that file loads. */
+function isWhole(server: StdioServer, locked: LockedServer | undefined): boolean {
+  if (isOwnServer(server) || parseLauncher(server.command, server.args ?? []).kind === 'package') return true
+  if (/\.(?:mcpb|dxt)$/.test(server.command)) return true
+  return locked?.transport === 'stdio' && locked.package.files_digest !== undefined
 }
 
 function liveServer(report: ServerReport, verification: Verification | undefined, how: HowRun): LiveServer {

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
 import { digestBytes } from '@matrix/manifest'
 import { expect, test } from 'vitest'
+import { openPackageStore } from './package-store.ts'
 import { bootHarness, scriptedServer, temporaryFolder, textOf } from './scripted-server.testing.ts'
 import { readZip } from './zip-archive.ts'
 
@@ -29,6 +30,22 @@ test('other bytes than the pinned ones are refused', async () => {
   const { call } = await bootHarness({ servers: [server] })
 
   expect(await call('echo')).toMatchObject({ error: { code: 'PACKAGE_MISMATCH' } })
+})
+
+test('a file of an unpacked bundle that was edited or added is refused', async () => {
+  const server = bundled({ 'manifest.json': manifest(), 'server/index.mjs': script })
+  const store = openPackageStore(temporaryFolder(), { offline: true })
+  const folder = join(store.folder, 'sha256', server.package_digest.slice('sha256:'.length))
+  const call = async () => (await bootHarness({ servers: [server], poolOptions: { store } })).call('echo', { value: 1 })
+  expect((await call()).isError).toBe(false)
+  for (const name of ['server/index.mjs', 'server/package.json']) {
+    writeFileSync(join(folder, name), `${script}\n`)
+    expect(await call()).toMatchObject({
+      error: { code: 'PACKAGE_MISMATCH', message: expect.stringContaining(name) },
+    })
+    rmSync(folder, { recursive: true })
+    expect((await call()).isError).toBe(false)
+  }
 })
 
 test('a bundle that wants settings is not started without them', async () => {

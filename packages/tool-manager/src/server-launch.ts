@@ -14,6 +14,7 @@ import { MatrixError } from '@matrix/protocol'
 import { builtinLaunch } from './builtin/builtin-launch.ts'
 import { getServerFile } from './builtin/server-file.ts'
 import { storeBundle } from './bundle-store.ts'
+import { digestLoaded, loadsBeside } from './loaded-files.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
 import { isWithin } from './sandbox/mount.ts'
 
@@ -170,7 +171,14 @@ async function launchBundle(server: StdioServer, options: Options): Promise<Serv
   const bytes = await readFile(await findFile(alias, resolve(base, command)))
   const digest = digestBytes(bytes)
   if (!isPlaceholder && digest !== server.package_digest) throw otherBytes(command, digest, server.package_digest)
-  const { folder, manifest } = await storeBundle(store.folder, digest, bytes)
+  const { locked, isFull } = options
+  const { folder, manifest, files_digest } = await storeBundle({
+    root: store.folder,
+    digest,
+    bytes,
+    pinned: locked?.files_digest,
+    isFull,
+  })
   if (manifest.version !== version)
     throw new MatrixError('PACKAGE_MISMATCH', `${command} is version ${manifest.version}, but ${version} was pinned.`)
   const { entry_point: entry, mcp_config: config = { command: 'node', args: [`\${__dirname}/${entry}`] } } =
@@ -190,7 +198,7 @@ async function launchBundle(server: StdioServer, options: Options): Promise<Serv
     args: [...own, ...(options.args ?? args)],
     readable: [folder],
     locked: { command, args: [...args] },
-    package: { ecosystem: 'mcpb', name: basename(command), version, digest },
+    package: { ecosystem: 'mcpb', name: basename(command), version, digest, files_digest },
     isPlaceholder,
   }
 }
@@ -203,8 +211,9 @@ function otherBytes(what: string, found: string, pinned: string): MatrixError {
 async function launchFile(
   server: StdioServer,
   launcher: Of<'script'> | Of<'program'>,
-  { base = process.cwd(), worktree, isPlaceholder, args: resolved }: Options,
+  options: Options,
 ): Promise<ServerLaunch> {
+  const { base = process.cwd(), worktree, isPlaceholder, args: resolved } = options
   const { alias, args = [], version, package_digest: pinned } = server
   const isScript = launcher.kind === 'script'
   const file = isScript
@@ -217,14 +226,37 @@ async function launchFile(
   const digest = digestBytes(await readFile(file))
   if (!isPlaceholder && digest !== pinned) throw otherBytes(file, digest, pinned)
   const program = isScript ? await findProgram(alias, server.command, base) : file
+  const folder = await packageFolder(file)
+  const files_digest = await digestBeside(file, folder, options)
   return {
     program,
     args: (resolved ?? args).map((text, index) => (isScript && index === launcher.argument ? file : text)),
-    readable: [await packageFolder(file)],
+    readable: [folder],
     locked: { command: server.command, args: [...args] },
-    package: { ecosystem: 'file', name: launcher.file, version, digest },
+    package: { ecosystem: 'file', name: launcher.file, version, digest, ...(files_digest && { files_digest }) },
     isPlaceholder,
   }
+}
+
+/** What a file server can load is all that its sandbox shows of its folder: a lock holds one digest of it. */
+async function digestBeside(
+  file: string,
+  folder: string,
+  { store, locked, bootstrap, isFull, worktree }: Options,
+): Promise<string | undefined> {
+  const pinned = locked?.files_digest
+  if (pinned === undefined && (locked || !bootstrap)) return undefined
+  if (folder !== file && (await loadsBeside(file)))
+    return digestLoaded({
+      folder,
+      listings: join(store.folder, 'listings'),
+      pinned,
+      isFull,
+      worktree,
+      hint: 'If the change is wanted, run matrix lock again. Keep a server in a folder of its own, with a package.json.',
+    })
+  if (pinned === undefined) return undefined
+  throw new MatrixError('PACKAGE_MISMATCH', `The lock holds files beside ${file}, which would no longer be loaded.`)
 }
 
 async function findFile(alias: string, file: string): Promise<string> {

@@ -156,6 +156,20 @@ test('once locked, a description that changes is drift; locking again shows what
   expect(relocked.stderr).toContain('Also send it to us')
 })
 
+test('a file beside the server that changed after the lock is a finding by name, and only a lock makes bytes verified', async () => {
+  const agent = localAgent()
+  writeFileSync(join(agent.cwd, 'lib.cjs'), 'module.exports = 1')
+  expect((await matrix([...verify, 'a.json'], agent)).stdout).toContain('0 of 1 were started from verified bytes')
+  await matrix(['lock', 'a.json', '--yes', '--unsandboxed'], agent)
+  expect((await matrix([...verify, 'a.json'], agent)).stdout).toContain('started from verified bytes and has exactly')
+
+  writeFileSync(join(agent.cwd, 'lib.cjs'), 'module.exports = 2')
+  const { code, stdout } = await matrix([...verify, 'a.json'], agent)
+  expect(code).toBe(1)
+  expect(stdout).toContain('error MX006')
+  expect(stdout).toContain('lib.cjs was changed')
+}, 60_000)
+
 test('the tools of an agent are listed with what the gate says, and nothing is started', async () => {
   const { code, stdout } = await matrix(['tools', 'a.json'], localAgent({ top: { allowed_side_effects: [] } }))
 

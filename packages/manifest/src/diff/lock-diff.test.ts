@@ -99,6 +99,12 @@ const rugPulls: Record<string, [expected: string, words: string, change: (lock: 
     withPackage({ dependencies_digest: digest }),
   ],
   'dependencies are let go': ['high dependencies', 'no longer', withPackage({ dependencies_digest: undefined })],
+  'what lies beside it is let go': ['high package', 'no longer pinned', withPackage({ files_digest: undefined })],
+  'what lies beside it changes': [
+    'high package',
+    'The files that it loads changed',
+    withPackage({ files_digest: digest.replace('a2', 'b2') }),
+  ],
   'the address moves': ['high endpoint', '→ https://docs.example.com/mcp', withDocs('https://docs.example.com/mcp')],
   'more runs unasked': ['high policy', '"@clock" may run without asking', withPolicy({ allowedTools: ['@clock'] })],
   'a guard is dropped': ['high hooks', 'nor blocks a call: check-call for @docs.', withPolicy({ hooks: {} })],
@@ -108,7 +114,8 @@ const rugPulls: Record<string, [expected: string, words: string, change: (lock: 
 test.each(Object.entries(rugPulls))(
   'it is noticed when %s after the lock was agreed to',
   (_, [expected, words, change]) => {
-    const [first] = diffLock(clerk, change(clerk))
+    const before = withPackage({ files_digest: digest })(clerk)
+    const [first] = diffLock(before, change(before))
     expect(`${first?.danger} ${first?.kind}`).toBe(expected)
     expect(first?.message).toContain(words)
   },

@@ -105,8 +105,19 @@ function diffBytes(before: LockedPackage, after: LockedPackage, where: Where, is
     const parts = { before: before.integrity, after: after.integrity }
     changes.push({ kind: 'package', where, danger: 'medium', message, ...parts })
   }
+  if (before.files_digest !== after.files_digest) changes.push(filesChange(before, after, where))
   if (before.dependencies_digest !== after.dependencies_digest) changes.push(dependencyChange(before, after, where))
   return changes
+}
+
+function filesChange({ files_digest: old }: LockedPackage, { files_digest: now }: LockedPackage, where: Where): Change {
+  const [danger, message]: [Change['danger'], string] =
+    now === undefined
+      ? ['high', 'The files that it loads are no longer pinned.']
+      : old === undefined
+        ? ['low', 'The files that it loads are pinned now.']
+        : ['high', 'The files that it loads changed.']
+  return { kind: 'package', where, danger, message, before: old, after: now }
 }
 
 function dependencyChange(before: LockedPackage, after: LockedPackage, where: Where): Change {

@@ -70,7 +70,14 @@ function strictInPolicy(problem: Problem): Problem {
   return problem.path[0] === 'policy' ? { ...problem, severity: 'error' } : problem
 }
 
-const digestFields = new Set(['digest', 'surface', 'manifest_digest', 'dependencies_digest', 'integrity'])
+const digestFields = new Set([
+  'digest',
+  'surface',
+  'manifest_digest',
+  'dependencies_digest',
+  'files_digest',
+  'integrity',
+])
 
 const fieldRule: FieldRule = ({ path }, found) =>
   digestFields.has(String(path.at(-1))) && typeof found === 'string' ? { rule: 'MX004' } : undefined
