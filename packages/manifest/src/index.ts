@@ -36,6 +36,7 @@ export { type ArgumentRole, ArgumentRoles, formatRoles, hasRole } from './manife
 export { isLiteralCredential, isSecretName } from './manifest/credential.ts'
 export { canonicalForm, digestBytes, digestValue, isPlaceholderDigest, manifestDigest } from './manifest/digest.ts'
 export { findEnvironmentNames, readAssignments, resolveEnvironment } from './manifest/environment-reference.ts'
+export { findInjectedCode, type Injection, type LaunchText } from './manifest/injected-code.ts'
 export { manifestJsonSchema } from './manifest/json-schema.ts'
 export { type Launcher, parseLauncher } from './manifest/launcher.ts'
 export { HttpServer, Manifest, NativeTool, Server, SideEffect, StdioServer, Tool } from './manifest/manifest.ts'

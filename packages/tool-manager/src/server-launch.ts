@@ -3,11 +3,13 @@ import { access, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import {
   digestBytes,
+  findInjectedCode,
   isOwnServer,
   isPlaceholderDigest,
   type Launcher,
   type LockedPackage,
   parseLauncher,
+  readAssignments,
   type StdioServer,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
@@ -60,6 +62,7 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
       hint: 'Fill it in with matrix digest or matrix lock, or pass --bootstrap to run it once anyway.',
     })
   if (isOwnServer(server)) return launchBuiltin(server, { ...options, isPlaceholder })
+  assertNoInjection(server, options.worktree)
   if (/\.(?:mcpb|dxt)$/.test(server.command)) return launchBundle(server, { ...options, isPlaceholder })
   const launcher = parseLauncher(server.command, server.args ?? [])
   if (launcher.kind === 'unclear')
@@ -73,6 +76,16 @@ export async function resolveLaunch(server: StdioServer, options: LaunchOptions)
     `"${server.alias}" comes from ${ecosystems[launcher.ecosystem]}, and its bytes cannot be verified on this machine.`,
     { hint: 'Use a server that is published on npm or runs from a local file.' },
   )
+}
+
+/** The bytes that were verified are not all that would run. */
+function assertNoInjection({ alias, command, args = [], env }: StdioServer, worktree: string | undefined): void {
+  const found = findInjectedCode({ command, args, env: readAssignments(env), worktree })
+  const injection = found.find(({ severity }) => severity === 'error')
+  if (!injection) return
+  throw new MatrixError('PACKAGE_UNVERIFIABLE', `"${alias}" would run more than what is pinned: ${injection.what}.`, {
+    hint: 'Take it out of the manifest (rule MX031), and put the code into the package.',
+  })
 }
 
 async function launchBuiltin(server: StdioServer, options: Options): Promise<ServerLaunch> {

@@ -4,8 +4,9 @@ import type { Path } from '../document/source-text.ts'
 import { credentialProblem, findControls, findCredentials, findHidden } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { findMalformedReference } from '../manifest/environment-reference.ts'
+import { findInjectedCode } from '../manifest/injected-code.ts'
 import { isLoopback } from '../manifest/loopback.ts'
-import { type EnvironmentLookup, unsetVariable } from '../manifest/manifest-check.ts'
+import { type EnvironmentLookup, injectionProblem, unsetVariable } from '../manifest/manifest-check.ts'
 import { reservedAliases } from '../manifest/own-server.ts'
 import { isAlias } from '../manifest/tool-uri.ts'
 import type { AgentServer } from './agent-format.ts'
@@ -31,6 +32,7 @@ export function checkAgentServer(name: string, server: AgentServer, isSet?: Envi
     ...nameProblems(name, path),
     ...transportProblems(name, server, path),
     ...launchProblems(name, server, path),
+    ...injectionProblems(name, server, path),
     ...assignmentProblems(server.env, [...path, 'env']),
     ...assignmentProblems(server.headers, [...path, 'headers']),
     ...findCredentials(server.oauth, [...path, 'oauth']),
@@ -143,6 +145,14 @@ function launchProblems(name: string, { command = '', args = [] }: AgentServer, 
     ...texts.flatMap(([text, ...steps]) => referenceProblems(`A text of "${name}"`, text, [...path, ...steps])),
   ]
   return [...credentials, ...shown]
+}
+
+function injectionProblems(name: string, { command, args = [], env }: AgentServer, path: Path): Problem[] {
+  if (command === undefined) return []
+  const assignments = Object.entries(env ?? {}).map(([key, value]) => ({ name: key, value }))
+  return findInjectedCode({ command, args, env: assignments }).map((each) =>
+    injectionProblem(name, each, [...path, each.field, each.step]),
+  )
 }
 
 function assignmentProblems(entries: Record<string, string> | null | undefined, path: Path): Problem[] {

@@ -1,11 +1,14 @@
 import type { Problem } from '../document/finding.ts'
+import { findInjectedCode, type Injection } from '../manifest/injected-code.ts'
 import { type Launcher, parseLauncher } from '../manifest/launcher.ts'
+import { injectionProblem } from '../manifest/manifest-check.ts'
 import { DIGEST_SHAPE, isExactVersion } from '../manifest/tool-uri.ts'
 import { screenEndpoint } from './endpoint-screen.ts'
 import {
   type FoundLaunch,
   type FoundServer,
   type HttpDraft,
+  type Piece,
   type ServerDraft,
   type StdioDraft,
   UNKNOWN_DIGEST,
@@ -42,16 +45,24 @@ function draftStdio(found: FoundServer, launch: Of<'stdio'>, screen: Screen): St
       fix: 'Write the program into the command.',
     })
   const launcher = parseLauncher(command, args)
+  const env = launch.env.map((variable) => ({ name: variable.name, value: screenVariable(variable, screen) }))
+  for (const each of findInjectedCode({ command, args, env }))
+    screen.problems.push(injectionProblem(screen.alias, each, pieceOf(launch, each)?.path ?? found.path))
   return {
     alias: screen.alias,
     transport: 'stdio',
     command,
     args,
-    env: launch.env.map((variable) => `${variable.name}=${screenVariable(variable, screen)}`),
+    env: env.map(({ name, value }) => `${name}=${value}`),
     package_digest: digestOf(found, launcher),
     version: versionOf(found, launcher),
     tools: found.tools ?? [],
   }
+}
+
+function pieceOf({ command, args, env }: Of<'stdio'>, { field, step }: Injection): Piece | undefined {
+  if (field === 'env') return env.find(({ name }) => name === step)
+  return field === 'args' ? args[Number(step)] : command
 }
 
 function draftHttp(found: FoundServer, launch: Of<'http'>, screen: Screen): HttpDraft {

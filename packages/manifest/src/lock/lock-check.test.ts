@@ -125,7 +125,7 @@ test('a lock never runs a shell or a launcher that is not pinned', () => {
     ['npx', '-y', 'clock-server'],
     ['pwsh', '-Command', 'x'],
   ])
-    expect(rules(command, ...args), command).toEqual(['MX007 error'])
+    expect(rules(command, ...args), command).toContain('MX007 error')
   expect(rules('node', 'server.js')).toEqual([])
   expect(rules('sh', 'server.sh')).toEqual([])
   expect(rules('./server')).toEqual([])

@@ -10,9 +10,15 @@ import type { Path } from '../document/source-text.ts'
 import { addCredentials } from '../document/text-check.ts'
 import { findCredentialArguments, isLiteralCredential } from '../manifest/credential.ts'
 import { manifestDigest } from '../manifest/digest.ts'
+import { findInjectedCode } from '../manifest/injected-code.ts'
 import { isPinnedTo, isShellText, parseLauncher } from '../manifest/launcher.ts'
 import type { Manifest, Server, StdioServer } from '../manifest/manifest.ts'
-import { checkManifest, type EnvironmentLookup, type ManifestCheck } from '../manifest/manifest-check.ts'
+import {
+  checkManifest,
+  type EnvironmentLookup,
+  injectionProblem,
+  type ManifestCheck,
+} from '../manifest/manifest-check.ts'
 import type { Policy } from '../policy/policy.ts'
 import { classProblems, hiddenTextProblems } from './bijection.ts'
 import { Lock, type LockedPackage, type LockedServer, type LockedTool } from './lock.ts'
@@ -131,6 +137,9 @@ function connectionProblems(server: Server, locked: LockedServer, path: Path): P
       ...differs('MX006', [...path, 'package', 'version'], locked.package.version, server.version),
       ...identityProblems(server, locked.package, [...path, 'package']),
       ...launchProblems(locked, [...path, 'launch']),
+      ...findInjectedCode({ ...locked.launch, env: [] }).map((each) =>
+        injectionProblem(server.alias, each, [...path, 'launch', each.field, each.step]),
+      ),
       ...findCredentialArguments(locked.launch.args).map(
         (index): Problem => ({
           rule: 'MX008',

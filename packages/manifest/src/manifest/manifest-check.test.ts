@@ -111,7 +111,7 @@ test('a launcher that nobody can see through is a warning, and everything it fet
       [rule, severity, ...path.slice(2)].join(' ').replace('  ', ' '),
     )
 
-  expect(launch('sh', '-c', 'npx -y a@1.0.0 && true')).toEqual(['MX007 warning command'])
+  expect(launch('sh', '-c', 'npx -y a@1.0.0 && true')).toEqual(['MX007 warning command', 'MX031 error args 1'])
   expect(launch('npx', '-p', 'a@1.0.0', '-p', 'b', 'a')).toEqual(['MX007 args 3'])
   expect(launch('uvx', '--with', 'b', 'a@1.0.0')).toEqual(['MX007 args 1'])
   expect(launch('sh', '-c', 'npx -y a@1.0.0')).toEqual([])
@@ -193,7 +193,7 @@ test('references are checked in arguments and endpoints as well', () => {
     ])
     expect(rulesIn(value)).toEqual([])
   }
-  expect(rulesIn(manifest({}, { command: 'sh', args: ['-c', 'exec ${HOME}/server'] }))).toEqual(['MX007'])
+  expect(rulesIn(manifest({}, { command: 'sh', args: ['-c', 'exec ${HOME}/server'] }))).toEqual(['MX007', 'MX031'])
 })
 
 test('control and hidden characters are found in values and in the command, and line ends in texts are not', () => {

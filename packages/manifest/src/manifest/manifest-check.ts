@@ -14,6 +14,7 @@ import {
   findMalformedReference,
   readAssignments,
 } from './environment-reference.ts'
+import { findInjectedCode, type Injection } from './injected-code.ts'
 import { isPackagePinned, type LaunchedPackage, parseLauncher } from './launcher.ts'
 import { isLoopback } from './loopback.ts'
 import { type Assignments, Manifest, SideEffect } from './manifest.ts'
@@ -163,6 +164,7 @@ function serverProblems(
     ...findControls(server.command ?? '', [...path, 'command']),
     ...argumentProblems(server, path, isSet),
     ...launcherProblems(server, path),
+    ...injectionProblems(server, path),
     ...endpointProblems(server, path, isSet),
     ...assignmentProblems('env', server.env, path, isSet),
     ...assignmentProblems('headers', server.headers, path, isSet),
@@ -252,6 +254,19 @@ function launcherProblems(server: LegibleServer, path: Path): Problem[] {
     problems.push({ rule: 'MX007', path: at(launcher), message })
   }
   return [...problems, ...imageProblems(launcher, server, at(launcher))]
+}
+
+function injectionProblems({ alias = '', command, args = [], env }: LegibleServer, path: Path): Problem[] {
+  if (command === undefined || args.includes(UNREAD)) return []
+  const assignments = readAssignments(env)
+  const stepOf = (name: string | number) => assignments.find((each) => each.name === name)?.step ?? name
+  return findInjectedCode({ command, args, env: assignments }).map((each) =>
+    injectionProblem(alias, each, [...path, each.field, each.field === 'env' ? stepOf(each.step) : each.step]),
+  )
+}
+
+export function injectionProblem(alias: string, { severity, what }: Injection, path: Path): Problem {
+  return { rule: 'MX031', severity, path, message: `"${alias}" runs more than what is pinned: ${shownText(what)}.` }
 }
 
 function carried({ version }: LaunchedPackage): string {
