@@ -26,7 +26,7 @@ export function askForApproval(
   { signal, holdsUp }: AskOptions,
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
-  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host, mayAllowAny } = request
+  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host, mayAllowAny, led } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
     ctx.approvals.set(request.id, { answer: resolve, holdsUp })
     const end = () => resolve({ decision: 'deny', reason: 'The user did not answer in time.' })
@@ -50,6 +50,7 @@ export function askForApproval(
       ...{ uri, sideEffect, input, inputDigest, reason, expiresAt: new Date(expiresAt).toISOString() },
       ...(host !== undefined && { host }),
       ...(mayAllowAny && { mayAllowAny }),
+      ...(led && { led }),
     },
   })
   return answered.finally(() => {

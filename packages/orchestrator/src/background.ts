@@ -43,7 +43,7 @@ async function deliverBackgroundEnd(
   ctx: ProjectContext,
   taskId: string,
   id: string,
-  end: BackgroundEnd,
+  { origin, ...end }: BackgroundEnd,
 ): Promise<void> {
   ctx.processes.delete(id)
   if (ctx.isClosing || !ctx.tree.find(taskId)) return
@@ -51,7 +51,7 @@ async function deliverBackgroundEnd(
   const agent = ctx.agents.get(taskId)
   if (agent) await refreshAgent(ctx, agent)
   const message = queueMessage.backgroundComplete({ id, ...end })
-  await deliverMessage(ctx, taskId, message, { wake: task.status === 'in_progress' }).catch((error) => {
+  await deliverMessage(ctx, taskId, message, { wake: task.status === 'in_progress', origin }).catch((error) => {
     // Nobody waits for this, so a person is told; and the agent, when it is launched the next time.
     ctx.searchedForLost.delete(taskId)
     showProblem(ctx, task, problemOf(error), isoNow(ctx.world))

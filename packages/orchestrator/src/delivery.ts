@@ -1,4 +1,4 @@
-import { type DurableEvent, isWaking, MatrixError, type QueueMessage } from '@matrix/protocol'
+import { type DurableEvent, isWaking, MatrixError, type Origin, type QueueMessage } from '@matrix/protocol'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { inTurn } from './turns.ts'
@@ -11,6 +11,8 @@ export type DeliveryOptions = {
   wake?: boolean
   /** Only a person's word lets a task go on that a person has stopped. */
   byPerson?: boolean
+  /** Where the content came from, if the message itself does not tell. */
+  origin?: Origin | undefined
 }
 
 /**
@@ -21,7 +23,7 @@ export async function deliverMessage(
   ctx: ProjectContext,
   taskId: string,
   message: QueueMessage,
-  { beside = [], wake = isWaking(message), byPerson = false }: DeliveryOptions = {},
+  { beside = [], wake = isWaking(message), byPerson = false, origin }: DeliveryOptions = {},
 ): Promise<void> {
   const task = ctx.tree.get(taskId)
   if (task.folder)
@@ -34,7 +36,8 @@ export async function deliverMessage(
   await inTurn(ctx.deliveries, task.id, async () => {
     const isKnown = await ctx.log.hasMessage(task.id, message.id)
     if (!isKnown) {
-      const event: DurableEvent = { type: 'message', taskId: task.id, ts: isoNow(ctx.world), message }
+      const stamp = { taskId: task.id, ts: isoNow(ctx.world) }
+      const event: DurableEvent = { type: 'message', ...stamp, message, ...(origin && { origin }) }
       await ctx.log.append(task.id, [...beside, event])
       ctx.agents.get(task.id)?.queue.enqueue(message)
       ctx.touch(task.id)

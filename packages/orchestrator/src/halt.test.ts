@@ -9,7 +9,7 @@ import { openSessionLog } from './session-log.ts'
 test('on a full disk, the room that was held back is used to say why work stopped', async () => {
   const disk = simulateDisk(1)
   const store = await openJsonlEventStore('/data/sessions', { fileSystem: disk.boot() })
-  const log = openSessionLog(store, { owner: 'me', onStored() {} })
+  const log = openSessionLog(store, { owner: 'me', label: async (_, events) => events, onStored() {} })
   const ts = '2026-01-01T00:00:00.000Z'
   await log.append('t', [{ type: 'notice', taskId: 't', ts, text: 'Begin.' }])
   disk.setCapacity(1)

@@ -1,5 +1,13 @@
 import { findOrphanedToolCalls, findPendingMessages } from '@matrix/event-store'
-import { type DurableEvent, isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
+import {
+  type DurableEvent,
+  findUntrusted,
+  isWaking,
+  MatrixError,
+  mergeSources,
+  type QueueMessage,
+  type TaskNode,
+} from '@matrix/protocol'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
@@ -9,6 +17,7 @@ import { askForApproval } from './approvals.ts'
 import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
 import { completeTask, readDone } from './completion.ts'
 import { driveAgent, keepsStopped, markStopped } from './drive.ts'
+import { checkCallFlow } from './flow-question.ts'
 import { blockTask } from './halt.ts'
 import { watchIdleness } from './idle-watch.ts'
 import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
@@ -130,6 +139,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     agents,
     approve: (request, options) =>
       askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
+    flow: (tool, input) => checkCallFlow(ctx, taskId, tool, input),
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, agent, callId, command),
   })
   agent.server = openAgentServer(ctx, agent)
@@ -139,6 +149,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   if (note) await ctx.log.append(taskId, [{ type: 'notice', taskId, ts: isoNow(ctx.world), text: note }])
   await reportLostProcesses(ctx, taskId)
   const events = await ctx.log.readActive(taskId)
+  await recordUntrusted(ctx, taskId, events)
   const done = readDone(events)
   if (done) {
     await completeTask(ctx, taskId, done)
@@ -147,6 +158,13 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   const repeated = await repeatOrphans(ctx, agent, events, tools)
   for (const message of findPendingMessages(events)) agent.queue.enqueue(message)
   return { task, worktree, events: [...events, ...repeated], routes, tools }
+}
+
+/** The session has the last word on what is in it: a tree that was lost and brought back from a copy may not know. */
+async function recordUntrusted(ctx: ProjectContext, taskId: string, events: DurableEvent[]): Promise<void> {
+  const { untrusted: known = [] } = ctx.tree.get(taskId)
+  const untrusted = mergeSources(known, findUntrusted(events))
+  if (untrusted.length > known.length) await recordTask(ctx.tree, taskId, { untrusted })
 }
 
 /** A manifest that came with the repository is put before the user; the task waits for the answer and then starts. */
@@ -257,9 +275,17 @@ async function repeatOrphans(
     agent.callTimes.set(call.callId, call.ts)
     agent.repeated.add(call.callId)
     const extra = { toolCallId: call.callId, signal: agent.abort.signal }
-    const { content, isError } = await executeTool(call.name, call.input as Record<string, unknown>, handlers, extra)
-    const ts = isoNow(ctx.world)
-    results.push({ type: 'tool_result', taskId: agent.taskId, ts, callId: call.callId, content, isError })
+    const input = call.input as Record<string, unknown>
+    const { content, isError, origin } = await executeTool(call.name, input, handlers, extra)
+    const stamp = { taskId: agent.taskId, ts: isoNow(ctx.world) }
+    results.push({
+      type: 'tool_result',
+      ...stamp,
+      callId: call.callId,
+      content,
+      isError,
+      ...(origin && { origin }),
+    })
   }
   await ctx.log.append(agent.taskId, results)
   return results

@@ -28,6 +28,8 @@ export type Orchestrator = Operations & {
   /** Calls back for every frame from now on, in order; the answer ends it. A frame is sent once what it says is durable. */
   subscribe(listener: (frame: Frame) => void): () => void
   agents(): { live: number; working: number }
+  /** The hosts that the commands of a task reach now. */
+  reachableHosts(projectId: string, taskId: string): Promise<string[]>
   sandbox(): { isActive: boolean; reason: string | null }
   provider(): { kind: 'mock' | 'configured' | 'missing'; model: string | null }
   /** Interrupts every agent so that it can be resumed, ends every process, and closes the stores. */

@@ -6,6 +6,7 @@ import type { TreeOptions, Worktrees } from '@matrix/task-tree'
 import type { Config, ListPlace, Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
 import { deliverMessage } from './delivery.ts'
+import { reachableHosts } from './flow-question.ts'
 import { problemOf } from './halt.ts'
 import { openHostAccess, parseHostEntry } from './host-access.ts'
 import { createLimiter } from './limiter.ts'
@@ -369,6 +370,7 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
         working: views.reduce((sum, { agents }) => sum + agents.working, 0),
       }
     },
+    reachableHosts: async (projectId, taskId) => reachableHosts(contextOf(projectId), taskId),
     sandbox: ports.sandbox,
     provider: () => provider,
     async close() {

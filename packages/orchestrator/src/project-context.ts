@@ -103,6 +103,17 @@ export function taskAbove(ctx: ProjectContext, taskId: string): TaskNode | undef
   return ctx.tree.ancestors(taskId).find((task) => !task.folder)
 }
 
+/** Whoever has no manifest of its own has that of the task above; the first task of all has the default. */
+export function resolveAgentNames(
+  names: readonly (string | undefined)[],
+  { root, child }: { root: string; child: string },
+): string[] {
+  return names.map((name, index) => {
+    const own = names.slice(index, -1).find((each) => each !== undefined)
+    return own ?? (index < names.length - 1 ? child : (name ?? root))
+  })
+}
+
 /** Which manifests say what the agent of a task may do: its own, then those of the tasks above, nearest first. */
 export function agentsAbove(ctx: ProjectContext, taskId: string): (string | undefined)[] {
   return [ctx.tree.get(taskId), ...ctx.tree.ancestors(taskId)].filter(({ folder }) => !folder).map(({ agent }) => agent)

@@ -4,6 +4,7 @@ import {
   budgetKinds,
   type DurableEvent,
   everyBudgetKind,
+  findUntrusted,
   MatrixError,
   TaskId,
   type TaskNode,
@@ -27,6 +28,7 @@ import type { HostAccess } from './host-access.ts'
 import { interruptAgent } from './launch.ts'
 import { type BudgetLimit, createLedger, removedFrom } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
+import { labelEvents } from './origin.ts'
 import type { Neighbours, ProjectContext, Prompts, Role } from './project-context.ts'
 import type { Project as Registered } from './project-registry.ts'
 import { createRoomWatch, goOnWithRoom, tasksWithoutRoom } from './room-watch.ts'
@@ -123,6 +125,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
   }, ports.later)
   const log = openSessionLog(store, {
     owner: ports.world.newId(),
+    label: (taskId, events) => labelEvents(tree, taskId, events),
     onStored(stored) {
       facts.observe(stored)
       emit({ kind: 'event', projectId: id, ...stored })
@@ -353,6 +356,7 @@ function taskFromSession(
     (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
   )
   const isDone = findResumeState(events) === 'done'
+  const untrusted = findUntrusted(events)
   return {
     id,
     title: title || name,
@@ -369,6 +373,7 @@ function taskFromSession(
     updatedAt: events.at(-1)?.ts ?? ts,
     ...(agent !== undefined && { agent }),
     ...budgetsOf(started),
+    ...(untrusted.length > 0 && { untrusted }),
     ...(parentId === null && { baseBranch }),
   }
 }

@@ -35,7 +35,15 @@ export async function readTaskChanges(
   const changes = await ctx.worktrees.changes({ ...branches, ...options }).catch(explainClosed(task))
   const uncommitted = await ctx.worktrees.uncommitted(task.id)
   const problem = findGitProblem(ctx.worktrees.gitStatus(task.id))?.message ?? null
-  return { branch: branches.branch, targetBranch: branches.baseBranch, ...changes, uncommitted, problem }
+  const { untrusted = [] } = task
+  return {
+    branch: branches.branch,
+    targetBranch: branches.baseBranch,
+    ...changes,
+    uncommitted,
+    problem,
+    ...(untrusted.length > 0 && { untrusted }),
+  }
 }
 
 /** Merges a task into the branch it came from. Only a person merges the root, because its target is the user's own branch. */

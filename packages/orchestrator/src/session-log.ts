@@ -15,10 +15,14 @@ export type SessionLog = {
   release<T>(taskId: string, work: (fence: Fence) => Promise<T>): Promise<T>
 }
 
-export function openSessionLog(
-  store: EventStore,
-  { owner, onStored }: { owner: string; onStored(stored: Stored): void },
-): SessionLog {
+export type SessionLogOptions = {
+  owner: string
+  /** Says of what is about to be stored where it came from. */
+  label(taskId: string, events: DurableEvent[]): Promise<DurableEvent[]>
+  onStored(stored: Stored): void
+}
+
+export function openSessionLog(store: EventStore, { owner, label, onStored }: SessionLogOptions): SessionLog {
   const fences = new Map<string, Promise<Fence>>()
 
   function fence(taskId: string): Promise<Fence> {
@@ -34,8 +38,9 @@ export function openSessionLog(
   return {
     store,
     fence,
-    async append(taskId, events) {
-      if (events.length === 0) return
+    async append(taskId, given) {
+      if (given.length === 0) return
+      const events = await label(taskId, given)
       const last = await store.append(taskId, await fence(taskId), events)
       for (const [index, event] of events.entries()) onStored({ taskId, seq: last - events.length + 1 + index, event })
     },

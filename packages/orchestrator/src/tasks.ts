@@ -13,6 +13,7 @@ import {
   closeTask as closeInTree,
   createTask as createInTree,
   deleteTask as deleteFromTree,
+  recordTask,
   reorderTasks as reorderInTree,
   resetTask as resetInTree,
   type TaskEdit,
@@ -271,6 +272,7 @@ export async function forkTask(
       (upTo === undefined || event.sourceSeq === upTo),
   )
   if (!isForked) {
+    if (source.untrusted?.length) await recordTask(ctx.tree, target.id, { untrusted: source.untrusted })
     const { title, description, worktreePath } = target
     const marker = {
       taskId: target.id,

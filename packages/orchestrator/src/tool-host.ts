@@ -1,11 +1,18 @@
-import type { ToolSpec } from '@matrix/protocol'
+import type { Origin, ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
-import type { ApprovalPort, OwnTool } from '@matrix/tool-manager'
+import type { ApprovalPort, FlowCheck, OwnTool } from '@matrix/tool-manager'
 import type { Ask } from './server-approval.ts'
 
 /** A command that outlived the call that started it, and has now ended. */
-export type BackgroundEnd = { processId: string; command: string; exitCode: number | null; output: string }
+export type BackgroundEnd = {
+  processId: string
+  command: string
+  exitCode: number | null
+  output: string
+  /** Where the output came from. */
+  origin?: Origin | undefined
+}
 
 export type BackgroundCommand = {
   processId: string
@@ -20,6 +27,8 @@ export type AgentToolsRequest = {
   /** Which manifest says what the agent may do, and those of the tasks above, nearest first: it may do no more than they. */
   agents: readonly (string | undefined)[]
   approve: ApprovalPort
+  /** What speaks against a call that its manifest allows, because of what its conversation holds. */
+  flow?: FlowCheck | undefined
   /** Called when a call has left a command running; answers with what is called when that has ended. */
   onBackgroundStart(callId: string, process: BackgroundCommand): (end: BackgroundEnd) => void
 }
@@ -57,6 +66,8 @@ export type PortForward = { localPort: number; ended: Promise<void>; close(): Pr
 /** Where agents get their tools from. */
 export type ToolHost = {
   open(request: AgentToolsRequest): Promise<AgentTools>
+  /** The digests of servers that come with Matrix. */
+  shipped?: ReadonlySet<string>
   /**
    * Throws when there is no manifest of the first name, or when it allows more than one of those above, nearest first. Whether
    * one that came with a repository may be used is asked when an agent starts.

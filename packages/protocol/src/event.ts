@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { budgetEventFields, budgetFields } from './budget.ts'
+import { Origin } from './origin.ts'
 import { Image, QueueMessage } from './queue-message.ts'
 
 const stamp = { taskId: z.string(), ts: z.iso.datetime() }
+/** For events that carry content; sessions that were written earlier do not say. */
+const content = { ...stamp, origin: Origin.optional() }
 const usd = z.number().nonnegative()
 const count = z.number().int().nonnegative()
 
@@ -33,15 +36,15 @@ const budget = { ...stamp, ...budgetEventFields }
 
 /** Facts. Appended to the session and replayed on resume, so a shipped shape never changes meaning. */
 export const DurableEvent = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('message'), ...stamp, message: QueueMessage }),
+  z.object({ type: z.literal('message'), ...content, message: QueueMessage }),
   z.object({ type: z.literal('messages_consumed'), ...stamp, messageIds: z.array(z.string()) }),
   /** Taken back by whoever sent them, before anybody read them. */
   z.object({ type: z.literal('messages_withdrawn'), ...stamp, messageIds: z.array(z.string()) }),
   /** `provider` holds what only the provider itself can read back, such as signed thinking, exactly as it came. */
-  z.object({ type: z.literal('assistant_text'), ...stamp, text: z.string(), provider: z.unknown().optional() }),
+  z.object({ type: z.literal('assistant_text'), ...content, text: z.string(), provider: z.unknown().optional() }),
   z.object({
     type: z.literal('tool_call'),
-    ...stamp,
+    ...content,
     callId: z.string(),
     name: z.string(),
     uri: z.string().optional(),
@@ -51,7 +54,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('tool_result'),
-    ...stamp,
+    ...content,
     callId: z.string(),
     content: z.array(ToolContent),
     isError: z.boolean(),
@@ -77,21 +80,21 @@ export const DurableEvent = z.discriminatedUnion('type', [
     idle: z.boolean().optional(),
   }),
   z.object({ type: z.literal('summarization_request'), ...stamp, text: z.string() }),
-  z.object({ type: z.literal('compact_marker'), ...stamp, checkpoint: z.string() }),
+  z.object({ type: z.literal('compact_marker'), ...content, checkpoint: z.string() }),
   /** How the conversation starts over. `requests` are the user's own words so far; an `idle` agent goes on waiting. */
   z.object({
     type: z.literal('compacted_resume'),
-    ...stamp,
+    ...content,
     text: z.string(),
     requests: z.array(z.string()).optional(),
     idle: z.boolean().optional(),
   }),
   /** What the loop itself tells the model, such as that it repeats itself. */
-  z.object({ type: z.literal('notice'), ...stamp, text: z.string() }),
+  z.object({ type: z.literal('notice'), ...content, text: z.string() }),
   z.object({ type: z.literal('orchestration_started'), ...stamp, model: z.string() }),
   z.object({
     type: z.literal('orchestration_completed'),
-    ...stamp,
+    ...content,
     exitReason: z.string(),
     output: z.string(),
     costUsd: usd,
@@ -99,7 +102,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('task_started'),
-    ...stamp,
+    ...content,
     title: z.string(),
     branch: z.string(),
     worktreePath: z.string(),
@@ -111,14 +114,14 @@ export const DurableEvent = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.literal('clarification_requested'),
-    ...stamp,
+    ...content,
     clarificationId: z.string(),
     question: z.string(),
     options: z.array(z.string()).optional(),
   }),
   z.object({
     type: z.literal('clarification_answered'),
-    ...stamp,
+    ...content,
     clarificationId: z.string(),
     answer: z.string(),
     by: z.enum(['user', 'timeout']),
@@ -135,7 +138,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
     worktreePath: z.string().nullable(),
   }),
   /** The conversation goes on from the event with this seq; what stands between it and the marker counts as unsaid. */
-  z.object({ type: z.literal('rewind_marker'), ...stamp, upTo: count }),
+  z.object({ type: z.literal('rewind_marker'), ...content, upTo: count }),
   z.object({ type: z.literal('budget_warning'), ...budget }),
   z.object({ type: z.literal('budget_exceeded'), ...budget }),
   /** The last one holds: tools and system prompt stay byte-identical however often the session is resumed. */

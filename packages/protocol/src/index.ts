@@ -28,6 +28,7 @@ export {
   printableLine,
   stripHiddenCharacters,
 } from './hidden-characters.ts'
+export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
 export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
 export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
 export {

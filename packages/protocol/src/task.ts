@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { budgetFields } from './budget.ts'
+import { UntrustedSource } from './origin.ts'
 
 /** A ULID: sorts by time of creation, safe as a file name, a branch name and a URL segment. */
 export const TaskId = z
@@ -58,6 +59,8 @@ export const TaskNode = z.object({
   color: z.string().optional(),
   /** The manifest that says what its agent may do; that of the task above when left out. */
   agent: z.string().min(1).optional(),
+  /** What untrusted content is in its conversation, and so in what it has written. Its session says the same, event by event. */
+  untrusted: z.array(UntrustedSource).optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 })

@@ -15,8 +15,9 @@ export async function* callTools(run: Run, calls: ToolUse[]): AsyncGenerator<Eve
       if (question) yield record(run, { type: 'clarification_requested', clarificationId: call.callId, ...question })
       continue
     }
-    finished.push({ call, content: result.content })
-    yield record(run, { type: 'tool_result', callId: call.callId, content: result.content, isError: result.isError })
+    const { content, isError, origin } = result
+    finished.push({ call, content })
+    yield record(run, { type: 'tool_result', callId: call.callId, content, isError, ...(origin && { origin }) })
     if (result.control?.kind === 'exit')
       run.exit ??= { exitReason: result.control.exitReason, output: result.control.output }
   }

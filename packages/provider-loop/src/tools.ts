@@ -1,4 +1,4 @@
-import { loopTools, type ToolContent, type ToolSpec } from '@matrix/protocol'
+import { loopTools, type Origin, type ToolContent, type ToolSpec } from '@matrix/protocol'
 import { interruptedText } from './conversation.ts'
 import { currentToolName } from './tool-name-aliases.ts'
 
@@ -7,7 +7,13 @@ export type LoopControl = { kind: 'wait'; question?: { question: string; options
 
 type Exit = { kind: 'exit'; exitReason: 'done_passed' | 'done_failed'; output: string }
 
-export type ToolExecResult = { content: ToolContent[]; isError: boolean; control?: LoopControl }
+export type ToolExecResult = {
+  content: ToolContent[]
+  isError: boolean
+  control?: LoopControl
+  /** Where the content came from; kept with the result. The model is not told. */
+  origin?: Origin
+}
 
 /** A tool that the model is told of, and what runs when it is called. */
 export type ToolDefinition = ToolSpec & {

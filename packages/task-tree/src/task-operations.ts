@@ -5,11 +5,13 @@ import {
   type EditedBy,
   everyBudgetKind,
   MatrixError,
+  mergeSources,
   type Persistence,
   printableLine,
   type TaskBudgets,
   TaskNode,
   type TaskStatus,
+  type UntrustedSource,
 } from '@matrix/protocol'
 import { fieldsOf, removableFields, withoutFields } from './removable-field.ts'
 import type { Plan, TaskTree } from './task-tree.ts'
@@ -29,6 +31,8 @@ export type TaskInput = TaskBudgets & {
   persistent?: Persistence
   color?: string
   agent?: string
+  /** What untrusted content had been read where these words were written. */
+  untrusted?: readonly UntrustedSource[]
   /** Place among its siblings; last when left out. */
   at?: number
 }
@@ -51,6 +55,8 @@ export type TaskFacts = {
   worktreePath?: string | null
   /** What was spent since the last time. */
   add?: Partial<Record<BudgetKind, number>>
+  /** What untrusted content has come into its conversation or its description. */
+  untrusted?: readonly UntrustedSource[]
 }
 
 /** What became of the conversation: `discard` means that the next run starts with an empty one. */
@@ -117,8 +123,14 @@ export async function closeTask(tree: TaskTree, id: string, { editedBy }: Editor
     checkEnding(before, 'closed')
     refuseRunning(tree, view.subtree(before.id), before, 'closed')
     const status: TaskStatus = before.persistent ? 'pending' : 'closed'
-    const task = { ...before, status, editedBy, updatedAt: tree.now() }
     const session = before.persistent === 'reset' ? 'discard' : 'keep'
+    const task = {
+      ...before,
+      ...(session === 'discard' && inherited(before)),
+      status,
+      editedBy,
+      updatedAt: tree.now(),
+    }
     const planned = plan(tree, view, task, { editedBy, verb: 'was closed' }, [
       setAll(before, task),
       ...interruptBelow(tree, view, before),
@@ -163,6 +175,7 @@ export async function resetTask(
       status: 'pending',
       branch: null,
       worktreePath: null,
+      ...inherited(before),
       editedBy,
       updatedAt: tree.now(),
     }
@@ -196,6 +209,7 @@ export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): 
   return tree.change((view) => {
     const before = view.get(id)
     const { add = {}, status = before.status, branch = before.branch, worktreePath = before.worktreePath } = facts
+    const untrusted = mergeSources(before.untrusted ?? [], facts.untrusted ?? [])
     const spent = everyBudgetKind.flatMap((kind) => {
       const more = add[kind] ?? 0
       if (!Number.isFinite(more) || more < 0) throw invalid(`a cost of ${more}`)
@@ -209,6 +223,7 @@ export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): 
       branch,
       worktreePath,
       ...Object.fromEntries(spent),
+      ...(untrusted.length > (before.untrusted?.length ?? 0) && { untrusted }),
       updatedAt: tree.now(),
     })
     return { changes: [setAll(before, task)], result: task }
@@ -221,6 +236,11 @@ export async function acknowledgeNotice(tree: TaskTree, noticeId: string): Promi
     const isPending = view.notices().some((notice) => notice.id === noticeId)
     return { changes: isPending ? [{ do: 'delivered', id: noticeId }] : [], result: undefined }
   })
+}
+
+/** What its own conversation read goes with that conversation; what came with its description or from others stays. */
+function inherited({ id, untrusted }: TaskNode): Pick<TaskNode, 'untrusted'> {
+  return untrusted ? { untrusted: untrusted.filter(({ taskId }) => taskId !== id) } : {}
 }
 
 /** Nobody works for a task that is closed or starts over. */
@@ -269,7 +289,7 @@ function noticeOf(tree: TaskTree, view: TreeView, task: TaskNode, verb: string):
 
 function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: EditedBy): TaskNode {
   const at = tree.now()
-  const { id = tree.newId(), title, description = '', folder, persistent = false, agent } = input
+  const { id = tree.newId(), title, description = '', folder, persistent = false, agent, untrusted = [] } = input
   const { status = 'pending' } = input
   return checked({
     id,
@@ -288,6 +308,7 @@ function newNode(tree: TaskTree, parent: TaskNode, input: TaskInput, editedBy: E
     ...(folder && { folder }),
     ...fieldsOf(input),
     ...(agent !== undefined && { agent }),
+    ...(untrusted.length > 0 && { untrusted }),
   })
 }
 

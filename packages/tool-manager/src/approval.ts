@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { digestValue, formatToolUri, type SideEffect } from '@matrix/manifest'
+import type { UntrustedSource } from '@matrix/protocol'
 import type { ResolvedTool } from './registry.ts'
 
 /** What a person is asked. `inputDigest` is what their answer is bound to. */
@@ -14,6 +15,8 @@ export type ApprovalRequest = {
   expiresAt: number
   /** Whether a user may allow this tool with any arguments. Absent for shells and for everything that is no call. */
   mayAllowAny?: true
+  /** Where untrusted content came from that was read before, if that is why the user is asked. */
+  led?: UntrustedSource[]
 }
 
 /** `once` is this call, `task` for as long as the agent works on its task, `always` until the user revokes it. */
@@ -46,6 +49,7 @@ export type ApprovalQuestion = {
   tool: ResolvedTool
   input: Record<string, unknown>
   reason: string
+  led?: UntrustedSource[] | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -62,11 +66,14 @@ export function openApprovals({ port, always, expiresMs = EXPIRES_MS }: Approval
   const forTask = new Set<string>()
 
   return {
-    async ask({ agent, tool, input, reason, signal }) {
-      const keys = { shown: shownKey(agent, tool, input), any: anyKey(agent, tool) }
+    async ask({ agent, tool, input, reason, led, signal }) {
+      // A yes that was given before untrusted content was read, or to any arguments, says nothing about what came of it.
+      const keys = led
+        ? { shown: shownKey(agent, tool, { input, led: true }) }
+        : { shown: shownKey(agent, tool, input), any: anyKey(agent, tool) }
       if (Object.values(keys).some((key) => forTask.has(key) || always?.has(key))) return undefined
       if (!port) return 'No user to ask.'
-      const mayAllowAny = tool.tool.side_effect_class !== 'shell'
+      const mayAllowAny = tool.tool.side_effect_class !== 'shell' && !led
 
       const request: ApprovalRequest = {
         id: randomUUID(),
@@ -79,14 +86,15 @@ export function openApprovals({ port, always, expiresMs = EXPIRES_MS }: Approval
         reason,
         expiresAt: Date.now() + expiresMs,
         ...(mayAllowAny && { mayAllowAny }),
+        ...(led && { led }),
       }
       const answer = await answerOf(port, request, expiresMs, signal)
       if (answer.decision === 'deny') return answer.reason ?? 'The user denied it.'
       if (answer.id !== request.id || answer.inputDigest !== request.inputDigest)
         return 'The answer belongs to another question.'
       if (digestValue(input) !== request.inputDigest) return 'The arguments changed while the question was open.'
-      if (answer.anyArguments && !mayAllowAny) return 'A shell is never allowed with any arguments.'
-      const key = answer.anyArguments ? keys.any : keys.shown
+      if (answer.anyArguments && !mayAllowAny) return 'This call is never allowed with any arguments.'
+      const key = answer.anyArguments && keys.any ? keys.any : keys.shown
       if (answer.scope === 'task') forTask.add(key)
       if (answer.scope === 'always') always?.add(key)
       return undefined

@@ -18,7 +18,7 @@ import {
   type ToolAllowlist,
   type ToolSurface,
 } from '@matrix/manifest'
-import { MatrixError, type ToolSpec } from '@matrix/protocol'
+import { MatrixError, type ToolSpec, type UntrustedSource } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
 import { builtinSurfaces, findBuiltin } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
@@ -51,12 +51,20 @@ export type BootOptions = {
   /** Where relative files of the manifest start. */
   base?: string | undefined
   approve?: ApprovalPort | undefined
+  /** What speaks against a call that the gate lets through, because of what was read before it. */
+  flow?: FlowCheck | undefined
   always?: ApprovalMemory | undefined
   spill?: Spill | undefined
   /** How long a call may take without progress where neither the manifest nor the tool has a limit of its own. */
   toolTimeoutMs?: number | undefined
   onEvent?: ((event: CallEvent) => void) | undefined
 }
+
+/** Asked once the gate has no objection. `led` says which untrusted content was read before. */
+export type FlowCheck = (
+  tool: ResolvedTool,
+  input: Record<string, unknown>,
+) => Promise<{ verdict: 'ask' | 'deny'; reason: string; led: UntrustedSource[] } | undefined>
 
 /** What happened around a call, for the person who reads the log. */
 export type CallEvent =
@@ -70,6 +78,7 @@ export type Tools = {
   gate: GateRules
   hooks: Hooks
   approvals: Approvals
+  flow: FlowCheck | undefined
   pool: ServerPool
   spill: Spill | undefined
   toolTimeoutMs: number | undefined
@@ -152,6 +161,7 @@ export function bootTools(options: BootOptions): Tools {
     gate: { grant, skill, deny, base },
     hooks,
     approvals: openApprovals({ port: options.approve, always: options.always }),
+    flow: options.flow,
     spill: options.spill,
     toolTimeoutMs: options.toolTimeoutMs,
     serverOf: ({ server, tool }) => leased(server, tool.side_effect_class),

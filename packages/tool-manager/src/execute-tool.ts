@@ -10,7 +10,7 @@ import type { HookOutcome } from './hook.ts'
 import { isTooDeep } from './json-depth.ts'
 import type { Redactor } from './redactor.ts'
 import type { ResolvedTool } from './registry.ts'
-import { describeRefused } from './sandbox/refused-hosts.ts'
+import { describeRefused } from './sandbox/asked-hosts.ts'
 import { errorResult, shapeResult, type ToolResult } from './tool-result.ts'
 
 /** A call as a model asks for it: by wire name, or as a plan does, by pinned URI. */
@@ -21,8 +21,8 @@ export type ExecuteOptions = {
   onProgress?: ((progress: CallProgress) => void) | undefined
   /** Replaces the tool's own limit. */
   timeoutMs?: number | undefined
-  /** From when on hosts count as refused by this call, in `performance.now()`; from its start when absent. */
-  refusedSince?: number | undefined
+  /** From when on hosts count as asked for by this call, in `performance.now()`; from its start when absent. */
+  askedSince?: number | undefined
   /** Waited for once the call may be made, and before it is. What it answers is called when the call is over. */
   enter?: (() => Promise<() => void>) | undefined
 }
@@ -39,12 +39,13 @@ export async function executeTool(tools: Tools, call: ToolCall, options: Execute
     if (options.signal?.aborted) throw notRun()
     if (refusal) return refusal
 
-    const { refusedSince = performance.now() } = options
+    const { askedSince = performance.now() } = options
     const raw = await dispatch(tools, tool, input, options)
     await followUp(tools, tool, input, raw)
     const { spill, pool } = tools
     const shape = { redactor: pool.redactor, spill, isBuiltin: isOwnServer(tool.server) }
-    return addNote(await shapeResult(raw, shape), noteOf(tools, tool, refusedSince))
+    const result = addNote(await shapeResult(raw, shape), noteOf(tools, tool, askedSince))
+    return { ...result, reached: tools.serverOf(tool).takeReached(askedSince) }
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
     error.message = tools.pool.redactor.text(error.message)
@@ -89,11 +90,17 @@ async function passGate(
   const target = first ? noTarget : await readTarget(tools, tool, input, signal)
   const blocked = policy?.hooks.preToolUse ? await askHooks(tools, tool, input, signal) : undefined
   const verdict = checkGate({ tool, target }, { ...tools.gate, blocked })
-  if (verdict.verdict === 'allow') return undefined
   if (verdict.verdict === 'deny') return deny(tools, tool, verdict, blocked)
+  const flow = await tools.flow?.(tool, input)
+  if (flow?.verdict === 'deny') return deny(tools, tool, { ...flow, verdict: 'deny', step: 'untrusted' })
+  const reasons = [...(verdict.verdict === 'ask' ? [verdict.reason] : []), ...(flow ? [flow.reason] : [])]
+  if (reasons.length === 0) return undefined
 
   const { agent } = tools.gate.grant.manifest
-  const reason = await tools.approvals.ask({ agent, tool, input, reason: verdict.reason, signal })
+  const reason = await tools.approvals.ask({
+    ...{ agent, tool, input, signal, reason: reasons.join(' ') },
+    ...(flow && { led: flow.led }),
+  })
   return reason === undefined ? undefined : deny(tools, tool, { verdict: 'deny', step: 'approval', reason })
 }
 

@@ -28,7 +28,7 @@ export type Verdict =
   | { verdict: 'deny'; step: GateStep; reason: string }
 
 /** In the order in which they are asked. */
-export type GateStep = 'user' | 'hook' | 'skill' | 'side-effects' | 'settings' | 'approval'
+export type GateStep = 'user' | 'hook' | 'skill' | 'side-effects' | 'settings' | 'untrusted' | 'approval'
 
 export type GateCall = { tool: ResolvedTool; target: CallTarget }
 

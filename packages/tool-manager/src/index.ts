@@ -1,6 +1,14 @@
 export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, ApprovalScope } from './approval.ts'
 export { openApprovalFile } from './approval-file.ts'
-export { assertWithin, type BootOptions, bootTools, type CallEvent, type ServerReport, type Tools } from './boot.ts'
+export {
+  assertWithin,
+  type BootOptions,
+  bootTools,
+  type CallEvent,
+  type FlowCheck,
+  type ServerReport,
+  type Tools,
+} from './boot.ts'
 export { type BuiltinLaunchOptions, builtinLaunch } from './builtin/builtin-launch.ts'
 export { builtinSurfaces } from './builtin/builtin-surface.ts'
 export type { BuiltinTool } from './builtin/builtin-tool.ts'

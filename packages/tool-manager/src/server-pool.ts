@@ -18,10 +18,10 @@ import type { PackageProgress, PackageStore } from './package-store.ts'
 import { guardPeer } from './peer-guard.ts'
 import { programTransport } from './program-transport.ts'
 import { openRedactor, type Redactor } from './redactor.ts'
+import { type AskedHosts, openAskedHosts } from './sandbox/asked-hosts.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import type { BoxPolicy } from './sandbox/box-policy.ts'
 import type { HostList } from './sandbox/egress-proxy.ts'
-import { openRefusedHosts, type RefusedHosts } from './sandbox/refused-hosts.ts'
 import type { RunningProgram } from './sandbox/running-program.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { type LockFiles, resolveLaunch, type ServerLaunch } from './server-launch.ts'
@@ -100,8 +100,8 @@ export type EnumeratedServer = { tools: ToolSurface[]; launch: ServerLaunch | un
 
 export type ServerLease = { server: PooledServer; release(): Promise<void> }
 
-/** `refusedSince`: the hosts that its programs asked for in vain since a moment of `performance.now()`. */
-export type PooledServer = ManagedServer & { refusedSince: RefusedHosts['since'] }
+/** With the hosts that its programs asked for. */
+export type PooledServer = ManagedServer & Omit<AskedHosts, 'note'>
 
 type Hooks = { onListChanged: () => void; signal: AbortSignal; onEgress?: BoxLaunch['onEgress'] }
 type Reached = { connection: Connection; launch: ServerLaunch | undefined }
@@ -161,16 +161,17 @@ export function openServerPool(options: ServerPoolOptions): ServerPool {
 
   function open(use: ServerUse): PooledServer {
     const { server, locked } = use
-    const refused = openRefusedHosts()
+    const asked = openAskedHosts()
     const managed = openManagedServer({
       server,
       locked,
       timeoutMs,
       idleMs,
       onEvent: (event) => onEvent({ ...event, identity: serverIdentity(server, locked) }),
-      connect: async (hooks) => (await reach(use, { ...hooks, onEgress: refused.note })).connection,
+      connect: async (hooks) => (await reach(use, { ...hooks, onEgress: asked.note })).connection,
     })
-    return { ...managed, refusedSince: refused.since }
+    const { refusedSince, takeReached } = asked
+    return { ...managed, refusedSince, takeReached }
   }
 
   async function reach(use: ServerUse, hooks: Hooks): Promise<Reached> {

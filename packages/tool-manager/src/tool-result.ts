@@ -11,6 +11,8 @@ export type ToolResult = {
   isError: boolean
   /** What Matrix adds to what the tool said; it is in the content too. */
   note?: string
+  /** For what a server said: the hosts that its sandbox reached meanwhile. Absent where Matrix itself answers. */
+  reached?: string[]
   /** Why Matrix, and not the tool, says no. */
   code?: ErrorCode
   /** The same for a person: what happened in full, which the model is not told. */

@@ -16,7 +16,6 @@ import {
 import { type Config, checkRestrictions, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
-import { openHostAccess } from '../host-access.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, findRootModel, openAdapters, withScript } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
@@ -34,12 +33,13 @@ import { proposeHosts } from './host-proposal.ts'
 import { openNodePrompts } from './node-prompts.ts'
 import { nodeWorld } from './node-world.ts'
 import { openHomeKeeper } from './project-storage.ts'
+import { findRegistryAddresses, registryHosts } from './registry-address.ts'
 import { createSandboxGit } from './sandbox-git.ts'
 import { adoptWorktree, createSandboxedTools, createServerStates } from './sandboxed-tools.ts'
 import { createServerPin } from './server-pin.ts'
 import { openSetupHost } from './setup-host.ts'
 import { createSetupRunner } from './setup-runner.ts'
-import { findShippedAgents } from './shipped-agents.ts'
+import { findShippedAgents, findShippedServers } from './shipped-agents.ts'
 import { openSurroundings } from './surroundings.ts'
 
 export type NodeOrchestratorOptions = {
@@ -92,6 +92,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const config = openConfig(world, { dataDirectory, trust })
   const { settings } = await config.resolve()
   const catalog = openManifestCatalog(world, { dataDirectory, shippedDirectory: findShippedAgents(), trust })
+  const shipped = await findShippedServers()
   const redactor = openRedactor()
   const adapters = openAdapters()
   const states = createServerStates()
@@ -137,8 +138,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   async function hostsOf(worktree: string | undefined): Promise<string[]> {
     const [projectId = '', folder, taskId] = relative(directoryOf(''), worktree ?? '').split(sep)
     const project = folder === 'worktrees' ? registry.list().find(({ id }) => id === projectId) : undefined
-    if (!project) return (await config.resolve()).settings.hosts
-    return openHostAccess(world, { project, config, directory: directoryOf(projectId) }).list(taskId)
+    if (!project || !taskId) return (await config.resolve()).settings.hosts
+    return orchestrator.reachableHosts(projectId, taskId)
   }
 
   /** What the user has set for the project that a worktree belongs to. */
@@ -225,9 +226,11 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
             checkRestrictions(problems)
             return settings.deny
           },
+          trusted: async () => [...(await current()).trustedSources, ...registryHosts(findRegistryAddresses())],
           toolTimeoutMs: async () => (await current()).toolTimeoutMs,
           always: openApprovalFile(join(directoryOf(project.id), 'approved-calls.json')),
           servers,
+          shipped,
         },
         states,
       )
@@ -268,7 +271,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       adapters.close()
     },
   }
-  return openOrchestrator(ports)
+  const orchestrator = await openOrchestrator(ports)
+  return orchestrator
 }
 
 /** OpenTelemetry takes time and memory to load, which is only spent where somebody wants it. */

@@ -1,8 +1,9 @@
+import type { Origin } from '@matrix/protocol'
 import * as z from 'zod'
 
 /** How a background command is doing, as the tool that runs it says. */
 export const ProcessState = z.object({ isRunning: z.boolean(), exitCode: z.number().nullable(), output: z.string() })
-export type ProcessState = z.infer<typeof ProcessState>
+export type ProcessState = z.infer<typeof ProcessState> & { origin?: Origin }
 
 /** Follows a background command to its end, and tells of it once: also when nobody can say any more how it ended. */
 export async function watchProcess(

@@ -56,6 +56,13 @@ export function findRegistryAddresses(
   }
 }
 
+/** The hosts of all of them, as lists of hosts spell them. */
+export function registryHosts({ env: _, ...addresses }: RegistryAddresses): string[] {
+  return Object.values(addresses)
+    .flat()
+    .flatMap((address) => parse(address)?.host ?? [])
+}
+
 /** An address as it may be passed on, if it is one of the web. */
 function withoutCredential(text: string | undefined): string | undefined {
   const url = parse(text?.trim().replace(/^["']|["']$/g, '') ?? '')

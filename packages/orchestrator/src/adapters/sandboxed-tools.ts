@@ -9,7 +9,7 @@ import {
   type Server,
   type ToolSurface,
 } from '@matrix/manifest'
-import { builtinTools, MatrixError } from '@matrix/protocol'
+import { builtinTools, MatrixError, type Origin } from '@matrix/protocol'
 import type { Problem, ServerStatus, ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
 import {
@@ -30,11 +30,14 @@ import {
   type Sandbox,
   type ServerPool,
   serverIdentity,
+  type ToolResult,
   type Tools,
 } from '@matrix/tool-manager'
 import * as z from 'zod'
 import { addServers } from '../config-servers.ts'
 import { problemOf } from '../halt.ts'
+import { originOfCall, type TrustedSources } from '../origin.ts'
+import { resolveAgentNames } from '../project-context.ts'
 import type { ServerApprovals } from '../server-approval.ts'
 import { viewDrift } from '../server-drift.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
@@ -65,11 +68,15 @@ export type SandboxedToolsOptions = {
   defaults(): Promise<{ root: string; child: string }>
   /** What the user denies to every agent. */
   deny(): Promise<readonly string[]>
+  /** Hosts and servers whose content the user trusts. */
+  trusted(): Promise<TrustedSources>
   always: ApprovalMemory
   /** How long a call may take without progress, if the user says so. */
   toolTimeoutMs(): Promise<number | undefined>
   /** The servers of the settings, as far as somebody has agreed to them. */
   servers?: ServerApprovals | undefined
+  /** The digests of the servers that Matrix ships. */
+  shipped: ReadonlySet<string>
 }
 
 type ServerState = {
@@ -106,13 +113,8 @@ export function createServerStates(): ServerStates {
 
 /** Tools as manifests allow them: verified, gated, boxed. */
 export function createSandboxedTools(options: SandboxedToolsOptions, states: ServerStates): ToolHost {
-  /** Whoever has no manifest of its own has that of the task above; the first task of all has the default. */
   async function namesOf(names: AgentToolsRequest['agents']): Promise<string[]> {
-    const { root, child } = await options.defaults()
-    return names.map((name, index) => {
-      const own = names.slice(index, -1).find((each) => each !== undefined)
-      return own ?? (index < names.length - 1 ? child : (name ?? root))
-    })
+    return resolveAgentNames(names, await options.defaults())
   }
 
   async function grantsOf(names: AgentToolsRequest['agents']): Promise<[LoadedManifest, ...LoadedManifest[]]> {
@@ -127,6 +129,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
   }
 
   return {
+    shipped: options.shipped,
     adopt: (worktree) => adoptWorktree(options.sandbox, worktree),
     forward: (request) => forwardPort(options.pool, request),
     async checkAgent(agents) {
@@ -173,6 +176,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         worktree: request.worktree,
         base: own.base,
         approve: request.approve,
+        flow: request.flow,
         always: options.always,
         toolTimeoutMs: await options.toolTimeoutMs(),
         spill: own.manifest.servers.some(isOwnServer) ? spillTo(request.worktree) : undefined,
@@ -181,6 +185,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         states,
         isBoxing: options.sandbox.isBoxing,
         sandbox: options.sandbox,
+        trusted: options.trusted,
       })
     },
   }
@@ -204,7 +209,12 @@ function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
 /** What the built-in shell says of a command that it leaves running, for programs. */
 const Started = z.object({ id: z.string() })
 
-type Surroundings = { states: ServerStates; isBoxing: boolean; sandbox: Sandbox }
+type Surroundings = {
+  states: ServerStates
+  isBoxing: boolean
+  sandbox: Sandbox
+  trusted(): Promise<TrustedSources>
+}
 
 function openAgentTools(
   tools: Tools,
@@ -220,33 +230,43 @@ function openAgentTools(
   async function call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult> {
     calls.set(name, (calls.get(name) ?? 0) + 1)
     const startedAt = performance.now()
-    const { content, structured, isError } = await executeTool(
+    const result = await executeTool(
       tools,
       { name, input },
       {
         signal: context.signal,
         enter: context.enter,
-        refusedSince: name === builtinTools.background ? begun.get(String(input.id)) : undefined,
+        askedSince: name === builtinTools.background ? begun.get(String(input.id)) : undefined,
         onProgress: (progress) => context.onProgress?.(linesOf(progress)),
       },
     )
+    const { content, structured, isError } = result
     const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
     if (started?.success) {
       begun.set(started.data.id, startedAt)
       watch(context.callId, started.data.id, String(input.command))
     }
-    return { content, isError }
+    return { content, isError, origin: await originOf(name, result) }
+  }
+
+  async function originOf(name: string, result: ToolResult): Promise<Origin> {
+    const tool = tools.registry.resolve(name)
+    const isAtHome = isOwnServer(tool.server) && !result.reached?.length
+    return originOfCall(tool, result, isAtHome ? [] : await around.trusted())
   }
 
   /** Follows a background command through the same tool that the agent would use. */
   function watch(callId: string, processId: string, command: string): void {
     const ask = async (action: 'status' | 'kill' | 'await', timeoutMs = 30_000): Promise<ProcessState> => {
       const input = { action, id: processId, ...(action === 'await' && { timeout_ms: timeoutMs }) }
-      const refusedSince = begun.get(processId)
-      const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000, refusedSince }
-      const { content, structured, note } = await executeTool(tools, { name: builtinTools.background, input }, options)
+      const askedSince = begun.get(processId)
+      const options = { signal: closing.signal, timeoutMs: timeoutMs + 30_000, askedSince }
+      const result = await executeTool(tools, { name: builtinTools.background, input }, options)
+      const { content, structured, note } = result
+      const origin = await originOf(builtinTools.background, result)
       const state = ProcessState.safeParse(structured)
-      if (state.success) return { ...state.data, output: [state.data.output, ...(note ? [note] : [])].join('\n') }
+      if (state.success)
+        return { ...state.data, output: [state.data.output, ...(note ? [note] : [])].join('\n'), origin }
       // Whoever could tell has ended, and the command with it.
       return {
         isRunning: false,
@@ -260,7 +280,8 @@ function openAgentTools(
       read: async () => (await ask('status')).output,
       kill: async () => void (await ask('kill')),
     })
-    const onEnd = ({ exitCode, output }: ProcessState) => tellEnd({ processId, command, exitCode, output })
+    const onEnd = ({ exitCode, output, origin }: ProcessState) =>
+      tellEnd({ processId, command, exitCode, output, origin })
     void watchProcess(() => ask('await', 600_000), { signal: closing.signal, onEnd })
   }
 

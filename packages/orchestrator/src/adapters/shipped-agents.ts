@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isOwnServer, Manifest } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 
 /**
@@ -16,4 +18,10 @@ export function findShippedAgents(from: string = fileURLToPath(import.meta.url))
   throw new MatrixError('AGENT_UNKNOWN', 'The manifests that come with Matrix are missing.', {
     hint: 'Install Matrix again.',
   })
+}
+
+/** The digests of the servers that the default agent has beside Matrix's own. */
+export async function findShippedServers(folder: string = findShippedAgents()): Promise<ReadonlySet<string>> {
+  const { servers } = Manifest.parse(JSON.parse(await readFile(join(folder, 'default.json'), 'utf8')))
+  return new Set(servers.filter((server) => !isOwnServer(server)).flatMap(({ package_digest: digest }) => digest ?? []))
 }

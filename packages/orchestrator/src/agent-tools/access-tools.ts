@@ -3,6 +3,7 @@ import { MatrixError, orchestratorTools as names } from '@matrix/protocol'
 import { isHostCovered } from '@matrix/tool-manager'
 import * as z from 'zod'
 import { askForApproval } from '../approvals.ts'
+import { reachableHosts } from '../flow-question.ts'
 import { parseHostEntry } from '../host-access.ts'
 import { idForCall } from './call-id.ts'
 import { ownTool } from './own-tool.ts'
@@ -24,7 +25,8 @@ export const accessTools = [
     }),
     async run(ctx, agent, { host: given, why }, callId) {
       const host = parseHostEntry(given)
-      if (isHostCovered(await ctx.hosts.list(agent.taskId), host)) return `${host} is allowed already.`
+      const { untrusted = [] } = ctx.tree.get(agent.taskId)
+      if (isHostCovered(await reachableHosts(ctx, agent.taskId), host)) return `${host} is allowed already.`
       const input = { host, why }
       const answer = await askForApproval(
         ctx,
@@ -38,6 +40,7 @@ export const accessTools = [
           reason: why,
           expiresAt: ctx.world.clock.now() + PATIENCE_MS,
           host,
+          ...(untrusted.length > 0 && { led: untrusted }),
         },
         { signal: agent.abort.signal, holdsUp: (one) => one === agent },
       )

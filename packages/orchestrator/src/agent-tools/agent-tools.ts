@@ -2,7 +2,9 @@ import { loopTools, orchestratorTools } from '@matrix/protocol'
 import { createLoopTools, type ToolDefinition, type ToolExecResult } from '@matrix/provider-loop'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
+import { askAboutFlow } from '../flow-question.ts'
 import { noticeGit } from '../git-note.ts'
+import { originOfOwnCall } from '../origin.ts'
 import type { ProjectContext } from '../project-context.ts'
 import { isoNow } from '../world.ts'
 import { type AgentServer, ownTools } from './agent-server.ts'
@@ -18,7 +20,7 @@ export async function createAgentTools(
   server: AgentServer,
 ): Promise<ToolDefinition[]> {
   const offered = ownTools.filter((tool) => tool.name === loopTools.done || mayCall(agent, tool))
-  const own = offered.map((tool) => bind(server, tool))
+  const own = offered.map((tool) => bind(ctx, agent, server, tool))
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   return [...own, ...verbs, ...(await externalTools(ctx, agent))]
 }
@@ -39,13 +41,17 @@ function schemaOf(tool: OwnTool): ToolDefinition['inputSchema'] {
   return schema
 }
 
-function bind(server: AgentServer, tool: OwnTool): ToolDefinition {
-  const { name, description } = tool
+function bind(ctx: ProjectContext, agent: Agent, server: AgentServer, tool: OwnTool): ToolDefinition {
+  const { name, description, sideEffect } = tool
   return {
     name,
     description,
     inputSchema: schemaOf(tool),
-    handler: (input, { toolCallId }) => server.call(name, input, toolCallId),
+    async handler(input, { toolCallId }) {
+      await askAboutFlow(ctx, agent, { name, sideEffect, input, callId: toolCallId })
+      const result = await server.call(name, input, toolCallId)
+      return { ...result, origin: originOfOwnCall(ctx.tree, agent.taskId, name, input) }
+    },
   }
 }
 

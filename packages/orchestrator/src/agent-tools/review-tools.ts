@@ -1,4 +1,5 @@
 import { MatrixError, orchestratorTools as names, printableLine } from '@matrix/protocol'
+import { describeSource } from '@matrix/protocol/display'
 import * as z from 'zod'
 import { commitWork, mergeTask, readTaskChanges, updateBranch } from '../review.ts'
 import { firstMadeAt } from './call-id.ts'
@@ -76,12 +77,26 @@ type Changes = Awaited<ReturnType<typeof readTaskChanges>>
 const MAX_DIFF = 60_000
 
 function describeChanges(changes: Changes): string {
-  const { branch, targetBranch, ahead, behind, files, conflicts, flagged, uncommitted, problem } = changes
+  const {
+    branch,
+    targetBranch,
+    ahead,
+    behind,
+    files,
+    conflicts,
+    flagged,
+    uncommitted,
+    problem,
+    untrusted = [],
+  } = changes
   const lines = [
     `${branch} → ${targetBranch}: ${ahead} commits ahead, ${behind} behind`,
     conflicts.length > 0 ? `Would conflict in: ${conflicts.join(', ')}` : 'Would merge cleanly.',
     ...(problem ? [`${problem}: commits there are not part of this.`] : []),
     ...(uncommitted.length > 0 ? [`Not committed yet: ${uncommitted.join(', ')}`] : []),
+    ...(untrusted.length > 0
+      ? [`Written after untrusted content was read: ${untrusted.map(describeSource).join('; ')}`]
+      : []),
     ...(flagged.length > 0 ? ['These run by themselves when a user opens, installs or commits:'] : []),
     ...flagged.map(({ path, reasons }) => `! ${printableLine(path)}: ${reasons.join(' ')}`),
     ...files.map((file) => `${file.status} ${file.path} +${file.additions ?? '?'} −${file.deletions ?? '?'}`),

@@ -1,5 +1,6 @@
 import { budgetKinds, everyBudgetKind, MatrixError, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
 import { formatAmount } from '@matrix/protocol/display'
+import { recordTask } from '@matrix/task-tree'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
 import type { ProjectContext } from '../project-context.ts'
@@ -67,6 +68,7 @@ export const treeTools = [
           ...budgetsOf(limits),
           ...(persistent && { persistent }),
           ...(manifest !== undefined && { agent: manifest }),
+          untrusted: ctx.tree.get(agent.taskId).untrusted ?? [],
         },
         byAgent,
       )
@@ -88,6 +90,8 @@ export const treeTools = [
     async run(ctx, agent, { taskId: id, title, description, parentId, ...limits }) {
       const task = requireBelow(ctx, agent, id)
       const parent = parentId === undefined ? undefined : requireOwn(ctx, agent, parentId)
+      const { untrusted = [] } = ctx.tree.get(agent.taskId)
+      if (untrusted.length > 0) await recordTask(ctx.tree, task.id, { untrusted })
       const updated = await updateTask(
         ctx,
         task.id,

@@ -5,6 +5,7 @@ import { defaultModels } from '@matrix/provider-loop'
 import { defaultMaxDepth } from '@matrix/task-tree'
 import { findHostRule, whyReserved } from '@matrix/tool-manager'
 import * as z from 'zod'
+import { flowActions } from '../flow.ts'
 
 const text = z.string().trim().min(1).max(1_000)
 const usd = budgetFields.budgetUsd
@@ -80,6 +81,22 @@ const McpServerConfig = z.strictObject({
 export type McpServerConfig = z.infer<typeof McpServerConfig>
 
 const hostSpelling = 'a host in lower case without a scheme or a path, such as example.com or *.example.com:8443'
+
+const FlowRules = z.partialRecord(z.enum(flowActions), z.enum(['allow', 'ask', 'deny']))
+
+/** What they serve is what a project is built from, as much as its own files are. */
+const publicRegistries = [
+  ...['registry.npmjs.org', 'registry.yarnpkg.com'],
+  ...['pypi.org', 'files.pythonhosted.org'],
+  ...['index.crates.io', 'static.crates.io'],
+  ...['proxy.golang.org', 'sum.golang.org'],
+  ...['repo.maven.apache.org', 'repo1.maven.org', 'plugins.gradle.org', 'plugins-artifacts.gradle.org'],
+  ...['rubygems.org', 'index.rubygems.org'],
+]
+
+function isTrustedSource(entry: string): boolean {
+  return entry.startsWith('@') ? isServerName(entry.slice(1)) : findHostRule(entry) !== undefined
+}
 
 const webAuth = {
   sessionIdleMs: milliseconds,
@@ -284,6 +301,23 @@ export const settings = {
     layers: usersOwn,
     merge: 'add',
     default: [],
+  },
+  trustedSources: {
+    description:
+      'Whose content counts as trusted: hosts that commands download from, and tool servers as "@alias". Your list replaces the default, which is the public package registries. The registries of your own settings always count.',
+    schema: z.array(text.refine(isTrustedSource, `${hostSpelling}, or a tool server as @alias`)).max(1_000),
+    layers: usersOwn,
+    merge: 'override',
+    default: publicRegistries,
+  },
+  afterUntrusted: {
+    description:
+      'What agents do once untrusted content is in their conversation, by agent or "*" for all: allow, ask or deny for `host`, `server`, `project`, `agent`, `autorun`. Default: ask.',
+    schema: z.record(z.union([z.literal('*'), EntryName]), FlowRules),
+    entry: (name) => (name === '*' || EntryName.safeParse(name).success ? FlowRules : undefined),
+    layers: usersOwn,
+    merge: 'named',
+    default: {},
   },
   sandbox: {
     description: 'Whether tools run in a box: where possible (auto), always (required) or never (off).',

@@ -1,3 +1,4 @@
+import type { Origin } from '@matrix/protocol'
 import type { AgentTools, ToolCallContext, ToolHost } from '../tool-host.ts'
 import type { Mortal } from './mortal.testing.ts'
 import type { Outside } from './outside.testing.ts'
@@ -12,7 +13,7 @@ export type SimulatedToolsOptions = {
   plant(tools: AgentTools): AgentTools
 }
 
-/** One tool, `bash`, whose commands write files, ask, hang or leave a mark. */
+/** One tool, `bash`, whose commands write files, ask, hang, read the web or leave a mark. */
 export function simulateTools(
   { step }: Mortal,
   { outside, now, background, expiries, plant }: SimulatedToolsOptions,
@@ -50,7 +51,8 @@ export function simulateTools(
         }
         const text = await run(taskId, command, context)
         if (signal.aborted) throw signal.reason
-        if (input.background !== true) return { content: [{ type: 'text', text }], isError: false }
+        const origin = command.startsWith('curl') ? { origin: webOrigin } : {}
+        if (input.background !== true) return { content: [{ type: 'text', text }], isError: false, ...origin }
         const process = { processId: 'p1', command }
         const onEnd = request.onBackgroundStart(callId, { ...process, read: async () => '', kill: async () => {} })
         background.set(taskId, () => {
@@ -85,6 +87,8 @@ function approvalOf(id: string, command: string, now: number) {
     expiresAt: now + 60_000,
   }
 }
+
+const webOrigin: Origin = { source: 'web', trusted: false, hosts: ['evil.example:443'] }
 
 const bashSpec = {
   name: 'mcp__mxd__bash',

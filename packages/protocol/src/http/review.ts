@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { UntrustedSource } from '../origin.ts'
 import { TaskId } from '../task.ts'
 
 const count = z.number().int().nonnegative()
@@ -49,6 +50,8 @@ export const ChangesView = z.object({
   uncommitted: z.array(z.string()),
   /** Why commits of the worktree are not on the branch, such as that another one is checked out. */
   problem: z.string().nullable().optional(),
+  /** What untrusted content its agents had read when they wrote this. */
+  untrusted: z.array(UntrustedSource).optional(),
 })
 export type ChangesView = z.infer<typeof ChangesView>
 

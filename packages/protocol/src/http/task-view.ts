@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { SpentView } from '../budget.ts'
 import { TokenUsage } from '../event.ts'
+import { UntrustedSource } from '../origin.ts'
 import { QueueMessage } from '../queue-message.ts'
 import { TaskId, TaskNode } from '../task.ts'
 import { Problem } from './project.ts'
@@ -80,6 +81,8 @@ export const Attention = z.object({
       host: z.string().optional(),
       /** Whether the user may allow the tool with any arguments, and not only with those that are shown. */
       mayAllowAny: z.literal(true).optional(),
+      /** Which untrusted content was read before, and where it came from, if that is why the user is asked. */
+      led: z.array(UntrustedSource).optional(),
     })
     .optional(),
   /** For a conflict: the files. */

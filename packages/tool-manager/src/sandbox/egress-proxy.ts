@@ -25,6 +25,8 @@ export type EgressDecision = {
   reason: string
   /** What would have to be listed, if that is all that was missing. */
   missing?: string
+  /** What was reached, if it was allowed. */
+  reached?: string
 }
 
 export type EgressProxy = {
@@ -107,7 +109,8 @@ async function serve(client: Socket, options: Serving): Promise<void> {
       : await judge(request, await options.rules(), options)
   const { allowed, reason } = verdict
   const missing = 'missing' in verdict && verdict.missing ? { missing: verdict.missing } : {}
-  options.onDecision?.({ asked: head.line.slice(0, 300), allowed, reason, ...missing })
+  const reached = allowed && !('problem' in request) ? { reached: formatDestination(request.destination) } : {}
+  options.onDecision?.({ asked: head.line.slice(0, 300), allowed, reason, ...missing, ...reached })
   if (!verdict.allowed || 'problem' in request)
     return refuse(client, 'status' in verdict ? verdict.status : 400, reason)
   await dial(client, request, { route: verdict.route, rest: head.rest, refuse: (why) => refuse(client, 502, why) })
