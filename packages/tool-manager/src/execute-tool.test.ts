@@ -196,3 +196,35 @@ test('unknown, unpinned and ambiguous names are three different errors', async (
   expect(await call('echo')).toMatchObject({ code: 'TOOL_AMBIGUOUS' })
   expect(await call('matrix://tool/mcp/scripted/echo@2.0.0')).toMatchObject({ code: 'TOOL_UNKNOWN' })
 })
+
+test('a yes from before untrusted content was read does not answer the question that comes after it', async () => {
+  const led = [{ source: 'web' as const, name: 'evil.example', taskId: 'T', id: 'c1', at: '2026-01-01T00:00:00.000Z' }]
+  const questions: unknown[] = []
+  let isAfter = false
+  const { call } = await bootHarness({
+    policy: { tools: ['*'], allowedTools: [], toolsSettings: {}, resources: [], hooks: {} },
+    flow: async () => (isAfter ? { verdict: 'ask', reason: 'It goes out.', led } : undefined),
+    approve: async ({ id, inputDigest, led: shown, mayAllowAny }) => {
+      questions.push({ shown, mayAllowAny })
+      return { decision: 'allow', scope: 'task', id, inputDigest, anyArguments: mayAllowAny === true }
+    },
+  })
+  await call('mcp__scripted__echo', { value: 'a' })
+  await call('mcp__scripted__echo', { value: 'b' })
+  isAfter = true
+  await call('mcp__scripted__echo', { value: 'a' })
+  await call('mcp__scripted__echo', { value: 'a' })
+  await call('mcp__scripted__echo', { value: 'b' })
+
+  expect(questions).toEqual([
+    { shown: undefined, mayAllowAny: true },
+    { shown: led, mayAllowAny: undefined },
+    { shown: led, mayAllowAny: undefined },
+  ])
+})
+
+test('what the flow of content forbids is not called, whatever else allows it', async () => {
+  const { call } = await bootHarness({ flow: async () => ({ verdict: 'deny', reason: 'It goes out.', led: [] }) })
+
+  expect(await call('mcp__scripted__echo', { value: 'a' })).toMatchObject({ code: 'AUTHORIZATION_DENIED' })
+})

@@ -39,7 +39,12 @@ test('a listed destination is reached, and the decision is told', async () => {
 
   expect(answer).toBe('HTTP/1.1 200 Connection Established\r\n\r\nhello from upstream')
   expect(decisions).toEqual([
-    { asked: `CONNECT 127.0.0.1:${port} HTTP/1.1`, allowed: true, reason: 'The destination is in the list.' },
+    {
+      asked: `CONNECT 127.0.0.1:${port} HTTP/1.1`,
+      allowed: true,
+      reason: 'The destination is in the list.',
+      reached: `127.0.0.1:${port}`,
+    },
   ])
 })
 
