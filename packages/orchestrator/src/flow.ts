@@ -8,7 +8,7 @@ export type FlowRule = 'allow' | 'ask' | 'deny'
 export type FlowTable = Record<FlowAction, FlowRule>
 
 /** What holds where the user says nothing. The repository counts as private, so every conversation holds private data. */
-export const defaultFlow: FlowTable = { host: 'ask', server: 'ask', project: 'ask', agent: 'ask', autorun: 'ask' }
+const defaultFlow: FlowTable = { host: 'ask', server: 'ask', project: 'ask', agent: 'ask', autorun: 'ask' }
 
 /** The user's words for every agent, then those for one by its name. */
 export type FlowSettings = Record<string, Partial<FlowTable>>
