@@ -1,7 +1,10 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { openMockProvider } from '@matrix/mock-provider'
 import type { Route } from '@matrix/provider-loop'
 import { defaultModels } from '@matrix/provider-loop'
-import { expect, test } from 'vitest'
+import { dialUpstream } from '@matrix/tool-manager'
+import { expect, onTestFinished, test } from 'vitest'
 import { createModelRoutes, findRootModel, type ModelSettings, openAdapters, withScript } from './model-routes.ts'
 
 const anthropic = { anthropicApiKey: 'sk-a' }
@@ -187,3 +190,25 @@ async function ask(route: Route | undefined): Promise<string> {
   }
   return (await adapter.callAPI(call, () => {})).text
 }
+
+test('models are asked through the proxy of the environment', async () => {
+  const asked: string[] = []
+  const proxy = createServer().on('connect', (request, socket) => {
+    asked.push(`CONNECT ${request.url}`)
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    socket.once('data', (chunk: Buffer) => {
+      asked.push(String(chunk).split('\r\n')[0] ?? '')
+      const list = JSON.stringify({ object: 'list', data: [{ id: 'far-away' }] })
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${list.length}\r\n\r\n${list}`)
+    })
+  })
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const adapters = openAdapters({ dial: dialUpstream({ HTTP_PROXY: `http://127.0.0.1:${port}` }) })
+  onTestFinished(adapters.close)
+  const adapter = adapters.get({ openaiApiKey: 'sk-o', openaiBaseUrl: 'http://models.example.com/v1' })
+
+  expect(await adapter.listModels(AbortSignal.timeout(5000))).toEqual(['far-away'])
+  expect(asked).toEqual(['CONNECT models.example.com:80', 'GET /v1/models HTTP/1.1'])
+})

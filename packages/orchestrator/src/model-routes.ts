@@ -4,6 +4,7 @@ import {
   createAnthropicAdapter,
   createOpenaiChatAdapter,
   createOpenaiResponsesAdapter,
+  type Dial,
   defaultModels,
   type PricingOverrides,
   type ProviderAdapter,
@@ -33,12 +34,13 @@ export type ModelSettings = Pick<
 > &
   Partial<Pick<Settings, 'modelTimeoutMs' | 'prices'>>
 
-export function openAdapters(): Adapters {
+/** `dial` is the user's own way out, where there is one. */
+export function openAdapters({ dial }: { dial?: Dial | undefined } = {}): Adapters {
   const adapters = new Map<string, ProviderAdapter>()
   return {
     get(group, options = {}) {
       const key = JSON.stringify([Object.entries(group).sort(), options])
-      const adapter = adapters.get(key) ?? connect(group, options)
+      const adapter = adapters.get(key) ?? connect(group, options, dial)
       adapters.set(key, adapter)
       return adapter
     },
@@ -96,8 +98,8 @@ export function withScript<T extends ModelSettings>(settings: T, baseUrl: string
 const openaiHost = 'api.openai.com'
 
 /** OpenAI itself speaks Responses; everything that only resembles it speaks Chat. */
-function connect(group: AuthGroup, { timeoutMs, pricing }: ConnectOptions): ProviderAdapter {
-  const given = { ...(timeoutMs !== undefined && { timeoutMs }), ...(pricing && { pricing }) }
+function connect(group: AuthGroup, { timeoutMs, pricing }: ConnectOptions, dial: Dial | undefined): ProviderAdapter {
+  const given = { ...(timeoutMs !== undefined && { timeoutMs }), ...(pricing && { pricing }), ...(dial && { dial }) }
   if (providerOf(group) === 'openai') {
     const { openaiApiKey, openaiBaseUrl } = group
     const options = {

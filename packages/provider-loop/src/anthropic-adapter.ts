@@ -13,7 +13,7 @@ import {
 } from './adapter-base.ts'
 import { parseEvent, readBatches } from './answer-events.ts'
 import { BrokenAnswer } from './failure.ts'
-import { createHttpFetch } from './http-fetch.ts'
+import { createHttpFetch, type Dial } from './http-fetch.ts'
 import type { UserPart } from './message-text.ts'
 import type {
   AnsweredCall,
@@ -32,13 +32,15 @@ export type AnthropicOptions = Omit<AdapterOptions, 'priceProvider'> & {
   baseUrl?: string
   /** How long the provider may send nothing before the request is given up. */
   timeoutMs?: number
+  /** Another way to the provider than a direct connection. */
+  dial?: Dial
   thinking?: Anthropic.ThinkingConfigParam
   effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 }
 
 /** The Messages API through the official SDK, which is loaded with the first call. */
 export function createAnthropicAdapter(options: AnthropicOptions): ProviderAdapter {
-  const http = createHttpFetch(options.timeoutMs === undefined ? {} : { idleTimeoutMs: options.timeoutMs })
+  const http = createHttpFetch({ idleTimeoutMs: options.timeoutMs, dial: options.dial })
   let client: Promise<Anthropic> | undefined
   const getClient = () => {
     client ??= loadClient(options, http.fetch)

@@ -1,7 +1,18 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { urlToHttpOptions } from 'node:url'
 import { ownIteration } from './event-loop.ts'
+
+/** Opens a connection, ready to be written to. */
+export type Dial = (target: { host: string; port: number; isSecure: boolean }) => Promise<Socket>
+
+export type HttpFetchOptions = {
+  idleTimeoutMs?: number | undefined
+  /** Another way out than a direct connection, such as a proxy. */
+  dial?: Dial | undefined
+}
 
 export type HttpFetch = {
   /** What the official SDKs accept as their `fetch`; it knows exactly what they use of it. */
@@ -22,10 +33,15 @@ type Place = { host: string; request: typeof http.request; options: http.Request
  * A fetch over node:http with connections that stay open. The global one spends more on a request than everything
  * else in a turn together.
  */
-export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: number } = {}): HttpFetch {
+export function createHttpFetch({ idleTimeoutMs = 300_000, dial }: HttpFetchOptions = {}): HttpFetch {
   const agents = {
     'http:': new http.Agent({ keepAlive: true, scheduling: 'lifo' }),
     'https:': new https.Agent({ keepAlive: true, scheduling: 'lifo' }),
+  }
+
+  if (dial) {
+    dialBy(agents['http:'], dial, false)
+    dialBy(agents['https:'], dial, true)
   }
 
   // Agents ask at the same few places again and again.
@@ -87,6 +103,17 @@ export function createHttpFetch({ idleTimeoutMs = 300_000 }: { idleTimeoutMs?: n
     close() {
       for (const agent of Object.values(agents)) agent.destroy()
     },
+  }
+}
+
+function dialBy(agent: http.Agent, dial: Dial, isSecure: boolean): void {
+  agent.createConnection = ({ host, port }, done: (error: Error | null, socket?: Duplex) => void) => {
+    dial({ host: host ?? 'localhost', port: Number(port), isSecure }).then((socket) => {
+      done(null, socket)
+      // One that has been read from, as for the answer of a proxy, was paused then.
+      socket.resume()
+    }, done)
+    return undefined
   }
 }
 

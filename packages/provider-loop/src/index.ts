@@ -22,6 +22,7 @@ export {
 } from './compaction.ts'
 export { findOrphanedToolCalls, interruptedText, totalTokens, walkEventsToMessages } from './conversation.ts'
 export { BrokenAnswer } from './failure.ts'
+export type { Dial } from './http-fetch.ts'
 export { defaultModels } from './known-models.ts'
 export { createMessageQueue, type MessageQueue } from './message-queue.ts'
 export { formatMessage, type UserPart } from './message-text.ts'

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai'
 import { type AdapterOptions, modelIds } from './adapter-base.ts'
-import { createHttpFetch } from './http-fetch.ts'
+import { createHttpFetch, type Dial } from './http-fetch.ts'
 
 export type OpenaiOptions = Omit<AdapterOptions, 'priceProvider'> & {
   apiKey?: string
@@ -8,6 +8,8 @@ export type OpenaiOptions = Omit<AdapterOptions, 'priceProvider'> & {
   openaiBaseUrl?: string
   /** How long the provider may send nothing before the request is given up. */
   timeoutMs?: number
+  /** Another way to the provider than a direct connection. */
+  dial?: Dial
 }
 
 /** The official SDK, loaded with the first call. */
@@ -16,7 +18,7 @@ export function openaiClient(options: OpenaiOptions): {
   listModels(signal: AbortSignal): Promise<string[]>
   close(): void
 } {
-  const http = createHttpFetch(options.timeoutMs === undefined ? {} : { idleTimeoutMs: options.timeoutMs })
+  const http = createHttpFetch({ idleTimeoutMs: options.timeoutMs, dial: options.dial })
   let client: Promise<OpenAI> | undefined
 
   async function load(): Promise<OpenAI> {

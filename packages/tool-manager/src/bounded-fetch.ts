@@ -1,11 +1,15 @@
 import { MatrixError } from '@matrix/protocol'
+import { patient } from './upstream-fetch.ts'
 
 /** As much as one message may hold, as on a pipe. */
 const MAX_MESSAGE_BYTES = 10 << 20
 
-/** Fetch whose answers cannot fill the memory: neither as one body, nor as one line of a stream that goes on for ever. */
+/**
+ * Fetch whose answers cannot fill the memory, neither as one body nor as one line of an endless stream, and that has no time limit
+ * beside that of its caller.
+ */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init)
+  const response = await fetch(url, { ...init, dispatcher: patient } as RequestInit)
   if (!response.body) return response
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   const body = response.body.pipeThrough(isStream ? limitLines() : limitBytes())

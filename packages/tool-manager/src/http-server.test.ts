@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createRawServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type HttpServer, serverSurfaceDigest, type ToolSurface } from '@matrix/manifest'
 import { expect, onTestFinished, test } from 'vitest'
 import { bootHarness, surface, textOf } from './scripted-server.testing.ts'
@@ -69,6 +70,17 @@ test.each([
   expect(await call('echo')).toMatchObject({ isError: true, code: 'SERVER_UNAVAILABLE' })
 })
 
+test.each(['headers', 'body'])(
+  'a tool is waited for as long as its own limit says, however long its %s take',
+  async (part) => {
+    const server = await remote({ silent: { part, ms: 4000 } })
+    const { call } = await bootHarness({ servers: [server], ...given })
+    impatientFetch()
+
+    expect(await call('echo', { value: 'late' })).toMatchObject({ isError: false })
+  },
+)
+
 test('a remote server has no package; the digest of its list stands in for one', async () => {
   const tools = [surface('echo')]
   const pinned = await remote({ tools, server: { package_digest: serverSurfaceDigest(tools) } })
@@ -96,6 +108,8 @@ type Remote = {
   location?: string
   /** Answers every list with this many bytes. */
   bytes?: number
+  /** Calls are answered so late, in this part. */
+  silent?: { part: string; ms: number }
   onRequest?(request: IncomingMessage): void
   server?: Partial<HttpServer>
 }
@@ -106,6 +120,7 @@ async function remote({
   status,
   location,
   bytes,
+  silent,
   onRequest,
   server,
 }: Remote): Promise<HttpServer> {
@@ -120,7 +135,12 @@ async function remote({
     if (bytes && method === 'tools/list') return flood(response, bytes)
     const result = answers(tools)[method]?.(params)
     const body = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
+    response.setHeader('content-type', 'application/json')
+    if (silent && method === 'tools/call') {
+      if (silent.part === 'body') response.flushHeaders()
+      await sleep(silent.ms)
+    }
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
   })
   await new Promise<void>((done) => http.listen(0, '127.0.0.1', done))
   onTestFinished(() => {
@@ -136,6 +156,22 @@ async function remote({
     tools: tools.map(({ name }) => ({ name, side_effect_class: 'read' })),
     ...server,
   }
+}
+
+type Client = { constructor: new (options: object) => Client; destroy(): Promise<void> }
+
+/** The five minutes after which fetch gives up by itself, shortened. */
+function impatientFetch(): void {
+  const name = Symbol.for('undici.globalDispatcher.1')
+  const keeper = globalThis as unknown as Record<symbol, Client>
+  const before = keeper[name]
+  if (!before) throw new Error('fetch has another client than before')
+  const impatient = new before.constructor({ headersTimeout: 500, bodyTimeout: 500 })
+  keeper[name] = impatient
+  onTestFinished(async () => {
+    keeper[name] = before
+    await impatient.destroy()
+  })
 }
 
 /** Answers every request with these bytes, then with more of them for as long as anybody listens. */

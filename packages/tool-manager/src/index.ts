@@ -70,5 +70,5 @@ export { type OpenToolchains, openToolchains } from './toolchain/open-toolchains
 export { type PassedEnvironment, passEnvironment, whyReserved } from './toolchain/passed-environment.ts'
 export { readRegistrySettings } from './toolchain/registry-settings.ts'
 export type { Skipped, Toolchains } from './toolchain/toolchains.ts'
-export { useUpstream } from './upstream-fetch.ts'
+export { dialUpstream, useUpstream } from './upstream-fetch.ts'
 export { checkServer, driftError, type Verification } from './verification.ts'

@@ -5,6 +5,7 @@ import { openEventStore } from '@matrix/event-store'
 import { builtinTools, MatrixError, orchestratorTools } from '@matrix/protocol'
 import { openDefinitions, openRepository, openWorktrees, runGit } from '@matrix/task-tree'
 import {
+  dialUpstream,
   openApprovalFile,
   openPackageStore,
   openRedactor,
@@ -94,7 +95,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
   const catalog = openManifestCatalog(world, { dataDirectory, shippedDirectory: findShippedAgents(), trust })
   const shipped = await findShippedServers()
   const redactor = openRedactor()
-  const adapters = openAdapters()
+  const adapters = openAdapters({ dial: dialUpstream() })
   const states = createServerStates()
   // What the mock says is ours, so it may run without a box where there can be none; what a model says may not.
   const isScripted = mock !== undefined && Object.keys(settings.authGroups).length === 0
