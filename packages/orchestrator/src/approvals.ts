@@ -1,5 +1,5 @@
 import { MatrixError, printableLine } from '@matrix/protocol'
-import type { ApprovalAnswer, ApprovalRequest } from '@matrix/tool-manager'
+import type { ApprovalAnswer, ApprovalRequest, ApprovalScope } from '@matrix/tool-manager'
 import type { Agent } from './agent.ts'
 import type { ProjectContext } from './project-context.ts'
 import { isoNow } from './world.ts'
@@ -22,11 +22,12 @@ type AskOptions = { signal: AbortSignal; holdsUp: OpenApproval['holdsUp'] }
 export function askForApproval(
   ctx: ProjectContext,
   taskId: string,
-  request: Omit<ApprovalRequest, 'agent'> & { host?: string },
+  request: Omit<ApprovalRequest, 'agent'> & { host?: string; scopes?: ApprovalScope[] },
   { signal, holdsUp }: AskOptions,
 ): Promise<ApprovalAnswer> {
   const id = `approval:${request.id}`
-  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host, mayAllowAny, led } = request
+  const { uri, side_effect_class: sideEffect, input, inputDigest, reason, expiresAt, host } = request
+  const { mayAllowAny, scopes, led } = request
   const answered = new Promise<ApprovalAnswer>((resolve) => {
     ctx.approvals.set(request.id, { answer: resolve, holdsUp })
     const end = () => resolve({ decision: 'deny', reason: 'The user did not answer in time.' })
@@ -51,6 +52,7 @@ export function askForApproval(
       ...(host !== undefined && { host }),
       ...(mayAllowAny && { mayAllowAny }),
       ...(led && { led }),
+      ...(scopes && { scopes }),
     },
   })
   return answered.finally(() => {
@@ -79,5 +81,7 @@ export function answerApproval(ctx: ProjectContext, approvalId: string, decision
     throw new MatrixError('REQUEST_INVALID', 'This approval holds only for the arguments that were shown', {
       hint: 'Leave out `anyArguments`; it is for the scopes `task` and `always` of tools that are no shell.',
     })
+  if (asked.scopes && !asked.scopes.includes(scope))
+    throw new MatrixError('REQUEST_INVALID', `This can be allowed ${asked.scopes.join(' or ')}, not ${scope}`)
   open.answer({ decision: 'allow', scope, id, inputDigest, anyArguments })
 }

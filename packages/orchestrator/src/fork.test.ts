@@ -30,6 +30,32 @@ test('a fork of oneself begins with what is known there, and its own words follo
   expect((await office.task(taskId)).costUsd).toBeLessThan((await office.task()).costUsd * 2)
 })
 
+test('an agent forks only conversations of its own task and those below it, onto tasks below it', async () => {
+  const ids: Record<string, string> = {}
+  const pairs = () => [
+    [ids.Other, ids.Child],
+    [office.rootId, ids.Child],
+    [ids.Curious, ids.Other],
+  ]
+  const curious: Script = ({ calls }) => {
+    const [sourceTaskId, targetTaskId] = pairs()[calls.length] ?? []
+    return sourceTaskId
+      ? { calls: [{ name: orchestratorTools.forkTaskContext, input: { sourceTaskId, targetTaskId } }] }
+      : wait
+  }
+  const office: Office = await openOffice({ shop: () => wait, Curious: curious, Other: () => wait })
+  for (const title of ['Other', 'Curious']) ids[title] = await office.create(title)
+  ids.Child = await office.create('Child', ids.Curious)
+  await office.say('The secret is 42.', { taskId: ids.Other ?? '' })
+  await office.say('Look around.', { taskId: ids.Curious ?? '' })
+  await office.settle()
+
+  const results = await office.results(ids.Curious)
+  expect(results).toHaveLength(3)
+  for (const result of results) expect(result).toContain('is not one of your sub tasks')
+  expect(await office.events(ids.Child)).toEqual([])
+})
+
 test('knowledge is handed on from a closed task to its sibling, and from there to another', async () => {
   const office = await openOffice({ shop: () => wait, First: () => finish })
   const first = await office.create('First')

@@ -64,5 +64,6 @@ async function openTwo(): Promise<{ office: Office; gardenId: string }> {
         }
   const office = await openOffice({ shop, garden: () => wait })
   garden = await office.register('/garden')
+  await office.approveMessages(garden.projectId)
   return { office, gardenId: garden.rootId }
 }

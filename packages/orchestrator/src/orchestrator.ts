@@ -5,6 +5,7 @@ import type { Route } from '@matrix/provider-loop'
 import type { TreeOptions, Worktrees } from '@matrix/task-tree'
 import type { Config, ListPlace, Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
+import { grantOf } from './crossing.ts'
 import { deliverMessage } from './delivery.ts'
 import { reachableHosts } from './flow-question.ts'
 import { problemOf } from './halt.ts'
@@ -18,7 +19,7 @@ import {
   viewBrokenProject,
   type WorktreeQuestions,
 } from './project.ts'
-import { agentsAbove, type Prompts, type Role } from './project-context.ts'
+import { agentsAbove, type CrossMessage, type Neighbour, type Prompts, type Role } from './project-context.ts'
 import { projectOperations } from './project-operations.ts'
 import type { ProjectRegistry, Project as Registered } from './project-registry.ts'
 import { resumeProject } from './resume.ts'
@@ -112,6 +113,9 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       },
       neighbours: {
         list: () => registry.list().filter((other) => other.id !== id),
+        find: (toProjectId, messageId) => findNeighbour(registry.get(id), toProjectId, messageId),
+        approve: (toProjectId) =>
+          config.addTo('messagesTo', toProjectId, { layer: 'local', project: registry.get(id) }),
         send: (toProjectId, message) => sendToProject(registry.get(id), toProjectId, message),
       },
       modelCalls,
@@ -152,14 +156,23 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
     throw new MatrixError('PROJECT_UNUSABLE', message, { hint })
   }
 
-  async function sendToProject(
-    from: Registered,
-    toProjectId: string,
-    message: { id: string; content: string },
-  ): Promise<void> {
+  async function findNeighbour(from: Registered, toProjectId: string, messageId: string): Promise<Neighbour> {
     const to = contextOf(toProjectId)
-    const { id, content } = message
-    const words = queueMessage.crossProject({ id, fromProjectId: from.id, fromProject: from.name, content })
+    const rootId = to.tree.root().id
+    const { settings: ofSender } = await config.resolve(from)
+    return {
+      id: to.id,
+      name: registry.get(to.id).name,
+      // A manifest that cannot be read or is not approved says nothing of what its agent may do.
+      grant: await grantOf(to, rootId).catch(() => undefined),
+      isApproved: ofSender.messagesTo.includes(to.id),
+      hasHeard: await to.log.hasMessage(rootId, messageId),
+    }
+  }
+
+  async function sendToProject(from: Registered, toProjectId: string, message: CrossMessage): Promise<void> {
+    const to = contextOf(toProjectId)
+    const words = queueMessage.crossProject({ fromProjectId: from.id, fromProject: from.name, ...message })
     await deliverMessage(to, to.tree.root().id, words)
   }
 

@@ -48,6 +48,7 @@ test('a project goes by its new name where other projects hear of it', async () 
     depot: () => wait,
   })
   const depot = await office.register('/depot')
+  await office.approveMessages(depot.projectId)
   const params = { projectId: office.projectId }
   await office.orchestrator().updateProject({ params, query: {}, body: { name: 'Corner shop' } })
   await office.say('Go')

@@ -1,5 +1,6 @@
 import type { DataStore } from '@matrix/event-store'
-import type { TaskNode } from '@matrix/protocol'
+import type { Grant } from '@matrix/manifest'
+import type { QueueMessage, TaskNode } from '@matrix/protocol'
 import type { Frame, Problem } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { TaskTree, Worktrees } from '@matrix/task-tree'
@@ -34,10 +35,31 @@ export type Prompts = {
   instructions?(worktree: string): Promise<Instruction[]>
 }
 
+/** Another project, as the sender of a message has to know it. */
+export type Neighbour = {
+  id: string
+  name: string
+  /** What its root agent may do; undefined where that cannot be told. */
+  grant: Grant | undefined
+  /** Whether the user has approved messages from this project to that one. */
+  isApproved: boolean
+  /** Whether the message is there already. */
+  hasHeard: boolean
+}
+
+/** Words for another project, with who says them and what they may do. */
+export type CrossMessage = Omit<
+  Extract<QueueMessage, { source: 'cross_project' }>,
+  'source' | 'fromProjectId' | 'fromProject'
+>
+
 /** Other projects, as the agents of this one see them. */
 export type Neighbours = {
   list(): { id: string; name: string }[]
-  send(toProjectId: string, message: { id: string; content: string }): Promise<void>
+  find(projectId: string, messageId: string): Promise<Neighbour>
+  /** Keeps the user's approval of messages from this project to that one. */
+  approve(projectId: string): Promise<void>
+  send(projectId: string, message: CrossMessage): Promise<void>
 }
 
 /** One open project, with everything its agents need. Only what is passed in here reaches the outside. */

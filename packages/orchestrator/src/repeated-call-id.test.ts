@@ -49,6 +49,7 @@ test('every message to another project is heard there', async () => {
     garden: waits,
   })
   garden = await office.register('/garden')
+  await office.approveMessages(garden.projectId)
   await office.say('Tell them')
   await office.settle()
 

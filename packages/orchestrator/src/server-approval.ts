@@ -158,6 +158,6 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
 
 const order: readonly SideEffect[] = ['read', 'write', 'network', 'shell', 'chain']
 
-function strongest(classes: readonly { class: SideEffect }[]): SideEffect {
+export function strongest(classes: readonly { class: SideEffect }[]): SideEffect {
   return classes.map((each) => each.class).reduce((a, b) => (order.indexOf(a) < order.indexOf(b) ? b : a), 'read')
 }

@@ -1,3 +1,4 @@
+import type { Grant } from '@matrix/manifest'
 import type { Origin, ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
@@ -73,6 +74,8 @@ export type ToolHost = {
    * one that came with a repository may be used is asked when an agent starts.
    */
   checkAgent?(agents: AgentToolsRequest['agents']): Promise<void>
+  /** What an agent may do by the first of these names, those above being nearest first. */
+  grantOf?(agents: AgentToolsRequest['agents']): Promise<Grant>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */
   adopt(worktree: string): Promise<void>
   /** Lets the user reach a port in the sandbox of a worktree. */

@@ -10,6 +10,9 @@ export type Image = z.infer<typeof Image>
 // Whoever sends a message chooses its id from what caused it, so that sending it again after a crash changes nothing.
 const id = z.string().min(1)
 
+/** The side effects that the sender's manifest allows. Absent where none says so, and in sessions of earlier versions. */
+const rights = z.array(z.string()).optional()
+
 /** Words on their way to an agent: where they come from decides how the agent reads them. */
 export const QueueMessage = z.discriminatedUnion('source', [
   z.object({ source: z.literal('user'), id, text: z.string(), images: z.array(Image).optional() }),
@@ -35,6 +38,7 @@ export const QueueMessage = z.discriminatedUnion('source', [
     id,
     fromTaskId: z.string(),
     fromTitle: z.string(),
+    rights,
     content: z.string(),
     requestReply: z.boolean().optional(),
   }),
@@ -51,6 +55,9 @@ export const QueueMessage = z.discriminatedUnion('source', [
     id,
     fromProjectId: z.string(),
     fromProject: z.string(),
+    fromTaskId: z.string().optional(),
+    fromTitle: z.string().optional(),
+    rights,
     content: z.string(),
   }),
   z.object({

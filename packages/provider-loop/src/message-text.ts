@@ -22,14 +22,16 @@ export function formatMessage(message: QueueMessage): UserPart[] {
       )
     case 'task_message':
       return textPart(
-        `[Message from task ${message.fromTaskId} "${message.fromTitle}"${message.requestReply ? ', a reply is expected' : ''}]\n${message.content}`,
+        `[Message from task ${message.fromTaskId} "${message.fromTitle}"${allowedTo(message)}${message.requestReply ? ', a reply is expected' : ''}]\n${message.content}`,
       )
     case 'clarify_response':
       return textPart(`[Answer to your question ${message.clarificationId}]\n${message.answer}`)
     case 'user_message_forwarded':
       return textPart(`[The user wrote to task ${message.toTaskId} "${message.toTitle}"]\n${message.text}`)
     case 'cross_project':
-      return textPart(`[Message from project ${message.fromProjectId} "${message.fromProject}"]\n${message.content}`)
+      return textPart(
+        `[Message from project ${message.fromProjectId} "${message.fromProject}"${senderOf(message)}${allowedTo(message)}]\n${message.content}`,
+      )
     case 'background_complete':
       return textPart(
         `[Background process ${message.processId} ended with ${message.exitCode === null ? 'a signal' : `exit code ${message.exitCode}`}: ${message.command}]\n${message.output}`,
@@ -39,6 +41,21 @@ export function formatMessage(message: QueueMessage): UserPart[] {
     default:
       return message satisfies never
   }
+}
+
+/** The receiver has to know what the sender could do itself: more than that, nobody has asked of it. */
+function allowedTo({ rights }: { rights?: string[] | undefined }): string {
+  return rights ? `, which may ${rights.join(', ') || 'do nothing'}` : ''
+}
+
+function senderOf({
+  fromTaskId,
+  fromTitle,
+}: {
+  fromTaskId?: string | undefined
+  fromTitle?: string | undefined
+}): string {
+  return fromTaskId === undefined ? '' : `, task ${fromTaskId} "${fromTitle ?? ''}", not from the user`
 }
 
 /** Providers refuse a text that is empty or only white space. */

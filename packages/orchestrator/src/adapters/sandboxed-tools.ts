@@ -140,6 +140,10 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         if (!(error instanceof MatrixError && error.code === 'AGENT_UNAPPROVED')) throw error
       }
     },
+    async grantOf(agents) {
+      const [own] = await grantsOf(agents)
+      return grantOf(own)
+    },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
     },

@@ -1,8 +1,10 @@
 import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
 import * as z from 'zod'
+import { grantOf, rightsOf, sendToProject } from '../crossing.ts'
 import { deliverMessage, isHeldByPerson } from '../delivery.ts'
 import { forkTask } from '../tasks.ts'
 import { messageIdForCall } from './call-id.ts'
+import { requireBelow, requireOwn } from './own-task.ts'
 import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
@@ -19,10 +21,12 @@ export const conversationTools = [
     }),
     async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
+      const grant = await grantOf(ctx, agent.taskId)
       const message = queueMessage.taskMessage({
         id: messageIdForCall(agent, callId),
         fromTaskId: agent.taskId,
         fromTitle: ctx.tree.get(agent.taskId).title,
+        ...(grant && { rights: rightsOf(grant) }),
         content,
         ...(requestReply !== undefined && { requestReply }),
       })
@@ -35,11 +39,11 @@ export const conversationTools = [
   ownTool({
     name: names.forkTaskContext,
     description:
-      'Gives a task that has not started yet the whole conversation of another one, such as your own, so that it begins with what is known there. Start it with send_message afterwards.',
+      'Gives one of your sub tasks that has not started yet the whole conversation of your own task or of another sub task, so that it begins with what is known there. Start it with send_message afterwards.',
     input: z.object({ sourceTaskId: taskId, targetTaskId: taskId }),
-    async run(ctx, _agent, { sourceTaskId, targetTaskId }) {
-      const source = ctx.tree.get(sourceTaskId)
-      const target = await forkTask(ctx, source.id, targetTaskId)
+    async run(ctx, agent, { sourceTaskId, targetTaskId }) {
+      const source = requireOwn(ctx, agent, sourceTaskId)
+      const target = await forkTask(ctx, source.id, requireBelow(ctx, agent, targetTaskId).id)
       return `fork_task_context completed. You are the PARENT. Forked "${source.title}" → "${target.title}". Use send_message to start the child agent.`
     },
   }),
@@ -54,11 +58,9 @@ export const conversationTools = [
   }),
   ownTool({
     name: names.sendMessageToProject,
-    description: 'Says something to the root agent of another project.',
+    description:
+      'Says something to the root agent of another project. The user may be asked first; the call waits for the answer.',
     input: z.object({ projectId: z.string(), content: z.string().min(1).max(500_000) }),
-    async run(ctx, agent, { projectId, content }, callId) {
-      await ctx.neighbours.send(projectId, { id: `${ctx.id}/${messageIdForCall(agent, callId)}`, content })
-      return 'Sent.'
-    },
+    run: (ctx, agent, words, callId) => sendToProject(ctx, agent, words, callId),
   }),
 ]

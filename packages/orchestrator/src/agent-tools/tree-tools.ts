@@ -1,4 +1,4 @@
-import { budgetKinds, everyBudgetKind, MatrixError, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
+import { budgetKinds, everyBudgetKind, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
 import { formatAmount } from '@matrix/protocol/display'
 import { recordTask } from '@matrix/task-tree'
 import * as z from 'zod'
@@ -8,26 +8,11 @@ import { budgetEdits, budgetsOf } from '../task-budgets.ts'
 import { agentActivity } from '../task-view.ts'
 import { closeTask, createTask, deleteTask, reorderTasks, resetTask, updateTask } from '../tasks.ts'
 import { idForCall } from './call-id.ts'
+import { requireBelow, requireOwn } from './own-task.ts'
 import { ownTool } from './own-tool.ts'
 
 const taskId = z.string().describe('The id of the task, or its first 8 or more characters.')
 const byAgent = { editedBy: 'agent' } as const
-
-/** An agent rules over its own task and everything below it, and over nothing else. */
-function requireOwn(ctx: ProjectContext, agent: Agent, id: string): TaskNode {
-  const task = ctx.tree.get(id)
-  const isOwn = task.id === agent.taskId || ctx.tree.ancestors(task.id).some((above) => above.id === agent.taskId)
-  if (isOwn) return task
-  throw new MatrixError('AUTHORIZATION_DENIED', `"${task.title}" is not one of your sub tasks`, {
-    hint: 'Send a message to the task that it belongs to.',
-  })
-}
-
-function requireBelow(ctx: ProjectContext, agent: Agent, id: string): TaskNode {
-  const task = requireOwn(ctx, agent, id)
-  if (task.id !== agent.taskId) return task
-  throw new MatrixError('AUTHORIZATION_DENIED', 'This is your own task', { hint: 'End it with done.' })
-}
 
 const budgets = {
   budgetUsd: z.number().positive(),

@@ -59,7 +59,7 @@ export type Config = {
   approveServer(project: ConfigProject, name: string, digest: string): Promise<void>
 }
 
-export type ListKey = 'deny' | 'hosts'
+export type ListKey = 'deny' | 'hosts' | 'messagesTo'
 export type ListPlace = { layer: ConfigLayer; project?: ConfigProject | undefined }
 
 export type ConfigOptions = { dataDirectory: string; trust?: Trust }

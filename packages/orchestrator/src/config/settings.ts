@@ -319,6 +319,14 @@ export const settings = {
     merge: 'named',
     default: {},
   },
+  messagesTo: {
+    description:
+      'Projects, by id, whose root agent the agents here may message without asking you. An agent that may do less than the receiver asks each time. Every layer adds to it.',
+    schema: z.array(text).max(1_000),
+    layers: usersOwn,
+    merge: 'add',
+    default: [],
+  },
   sandbox: {
     description: 'Whether tools run in a box: where possible (auto), always (required) or never (off).',
     schema: z.enum(['auto', 'required', 'off']),

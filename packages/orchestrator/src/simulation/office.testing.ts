@@ -16,6 +16,8 @@ export type Office = {
   settle(): Promise<void>
   /** Registers one more project. */
   register(path: string): Promise<{ projectId: string; rootId: string }>
+  /** Approves messages from one project to another, as the user does in the settings. */
+  approveMessages(toProjectId: string): Promise<void>
   say(text: string, to?: { projectId?: string; taskId?: string; requestId?: string }): Promise<string>
   /** Lets somebody act until everything rests, or until the machine dies after so many steps. Answers whether it died. */
   dieWithin(steps: number, act: () => Promise<unknown>, how?: 'kill' | 'power'): Promise<boolean>
@@ -63,6 +65,10 @@ export async function openOffice(
     async register(path) {
       const { id, rootTaskId } = await life.orchestrator.registerProject({ params: {}, query: {}, body: { path } })
       return { projectId: id, rootId: rootTaskId ?? '' }
+    },
+    async approveMessages(toProjectId) {
+      const params = { layer: 'local' as const, key: 'messagesTo' }
+      await life.orchestrator.setConfig({ params, query: { projectId }, body: { value: [toProjectId] } })
     },
     async dieWithin(steps, act, how = 'kill') {
       const work = () => act().then(() => life.settle())

@@ -1,5 +1,6 @@
 import { type DataStore, type EventStore, openJsonlEventStore } from '@matrix/event-store'
 import { type SimulatedDisk, seededRandom, simulateDisk } from '@matrix/event-store/testing'
+import type { SideEffect } from '@matrix/manifest'
 import type { DurableEvent } from '@matrix/protocol'
 import type { Frame } from '@matrix/protocol/http'
 import { simulatedDisk, type SimulatedDisk as TreeDisk } from '@matrix/task-tree/testing'
@@ -16,7 +17,7 @@ import { mortalStoreDisk, mortalTreeDisk, type StoreDisk } from './mortal-disk.t
 import { type Outside, openOutside, simulateWorktrees } from './outside.testing.ts'
 import { MODEL, type Model, simulateProvider } from './simulated-model.testing.ts'
 import { findParked, indexSessions, readSessions, type Sessions } from './simulated-sessions.testing.ts'
-import { simulateTools } from './simulated-tools.testing.ts'
+import { simulateGrant, simulateTools } from './simulated-tools.testing.ts'
 
 /** Something that is wrong on purpose, to see that it is noticed. */
 export type Planted = {
@@ -25,6 +26,8 @@ export type Planted = {
   treeDisk?: (disk: TreeDisk) => Pick<TreeDisk, keyof TreeDisk>
   worktrees?: (worktrees: ReturnType<typeof simulateWorktrees>) => ReturnType<typeof simulateWorktrees>
   tools?: (tools: AgentTools) => AgentTools
+  /** What the agents of a project may do, by its name; all may do the same when left out. */
+  rights?: Record<string, SideEffect[]>
 }
 
 export type MachineOptions = {
@@ -332,7 +335,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
           const mortalDisk = (planted.treeDisk?.(wrapped) ?? wrapped) as TreeDisk
           return { disk: mortalDisk, now: () => new Date(now), newId: newUlid }
         },
-        toolsOf: () => tools,
+        toolsOf: ({ name }) => ({ ...tools, grantOf: async () => simulateGrant(planted.rights?.[name]) }),
         setupOf: () => noSetup,
         promptsOf: () => ({ system: () => 'You are an agent.', header: ({ task }) => `Task: ${task.title}` }),
         routes: () => [{ adapter, model: modelName }],

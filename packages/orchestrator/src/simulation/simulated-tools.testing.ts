@@ -1,3 +1,4 @@
+import type { Grant, SideEffect } from '@matrix/manifest'
 import type { Origin } from '@matrix/protocol'
 import type { AgentTools, ToolCallContext, ToolHost } from '../tool-host.ts'
 import type { Mortal } from './mortal.testing.ts'
@@ -73,6 +74,10 @@ export function simulateTools(
     return plant(tools)
   }
   return { open, adopt: async () => {} }
+}
+
+export function simulateGrant(rights: SideEffect[] = ['read', 'write', 'shell']): Grant {
+  return { manifest: { schema_version: 1, agent: 'matrix://agent/solo', allowed_side_effects: rights, servers: [] } }
 }
 
 function approvalOf(id: string, command: string, now: number) {

@@ -34,7 +34,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
       return display({
         speaker: 'task',
         isSpeech: true,
-        title: message.requestReply ? `${message.fromTitle} asks` : message.fromTitle,
+        title: `${message.requestReply ? `${message.fromTitle} asks` : message.fromTitle}${allowedTo(message)}`,
         summary: message.content,
         bodies: prose(message.content, options),
       })
@@ -59,7 +59,7 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
       return display({
         speaker: 'task',
         isSpeech: true,
-        title: `From project ${message.fromProject}`,
+        title: `From project ${message.fromProject}${message.fromTitle ? `, ${message.fromTitle}` : ''}${allowedTo(message)}`,
         summary: message.content,
         bodies: prose(message.content, options),
       })
@@ -76,6 +76,11 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
     default:
       return message satisfies never
   }
+}
+
+/** Whose words they are is only half of it: the other half is what the sender may do. */
+function allowedTo({ rights }: { rights?: string[] | undefined }): string {
+  return rights ? ` (may ${rights.join(', ') || 'do nothing'})` : ''
 }
 
 function picture({ mediaType, data }: { mediaType: string; data: string }): Body {

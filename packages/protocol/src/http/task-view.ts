@@ -83,6 +83,8 @@ export const Attention = z.object({
       mayAllowAny: z.literal(true).optional(),
       /** Which untrusted content was read before, and where it came from, if that is why the user is asked. */
       led: z.array(UntrustedSource).optional(),
+      /** The scopes that can be answered with; all of them when absent. */
+      scopes: z.array(z.enum(['once', 'task', 'always'])).optional(),
     })
     .optional(),
   /** For a conflict: the files. */

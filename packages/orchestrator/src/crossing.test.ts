@@ -1,0 +1,131 @@
+import { loopTools, orchestratorTools } from '@matrix/protocol'
+import type { Attention } from '@matrix/protocol/http'
+import { expect, test } from 'vitest'
+import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
+import type { Planted } from './simulation/simulated-machine.testing.ts'
+
+const wait = { calls: [{ name: loopTools.yield }] }
+
+test('the first message to another project waits for the user, and an approval holds until it is revoked', async () => {
+  const { office, garden } = await openTwo()
+  await office.say('Tell them: one')
+  await office.settle()
+
+  expect(await heard(office, garden.rootId)).toEqual([])
+  const asked = await question(office)
+  expect(asked.approval).toMatchObject({
+    uri: orchestratorTools.sendMessageToProject,
+    input: { to: 'garden', content: 'one', senderMay: 'read, write, shell', receiverMay: 'read, write, shell' },
+    scopes: ['once', 'always'],
+  })
+  await answer(office, asked, 'always')
+  expect(await heard(office, garden.rootId)).toEqual(['one'])
+
+  await office.say('Tell them: two')
+  await office.settle()
+  expect(await heard(office, garden.rootId)).toEqual(['one', 'two'])
+
+  const place = { params: { layer: 'local' as const, key: 'messagesTo' }, query: { projectId: office.projectId } }
+  await office.orchestrator().unsetConfig({ ...place, body: undefined })
+  await office.say('Tell them: three')
+  await office.settle()
+  expect(await heard(office, garden.rootId)).toEqual(['one', 'two'])
+  expect(await question(office)).toBeDefined()
+})
+
+test('an approval is for one direction, and survives a restart', async () => {
+  const { office, garden } = await openTwo()
+  await office.approveMessages(garden.projectId)
+  await office.restart()
+  await office.say('Tell them: one')
+  await office.settle()
+  expect(await heard(office, garden.rootId)).toEqual(['one'])
+
+  await office.say('Tell them: back', { projectId: garden.projectId, taskId: garden.rootId })
+  await office.settle()
+  expect(await heard(office, office.rootId)).toEqual([])
+  expect(await question(office)).toMatchObject({ projectId: garden.projectId })
+})
+
+test('every message to an agent that may do more than the sender is shown to the user, whatever was approved', async () => {
+  const { office, garden } = await openTwo({ rights: { shop: ['read', 'network'] } })
+  await office.approveMessages(garden.projectId)
+  for (const words of ['one', 'two']) {
+    await office.say(`Tell them: ${words}`)
+    await office.settle()
+    expect(await heard(office, garden.rootId)).not.toContain(words)
+    const asked = await question(office)
+    expect(asked.approval).toMatchObject({ scopes: ['once'], sideEffect: 'shell' })
+    await expect(answer(office, asked, 'always')).rejects.toThrow('can be allowed once, not always')
+    await answer(office, asked, 'once')
+    expect(await heard(office, garden.rootId)).toContain(words)
+  }
+})
+
+test('a message that the user denies reaches nobody, and the sender is told', async () => {
+  const { office, garden } = await openTwo()
+  await office.say('Tell them: one')
+  await office.settle()
+  const { id: approvalId } = await question(office)
+  const params = { projectId: office.projectId, approvalId }
+  await office.orchestrator().answerApproval({ params, query: {}, body: { decision: 'deny', reason: 'Not them.' } })
+  await office.settle()
+
+  expect(await heard(office, garden.rootId)).toEqual([])
+  expect((await office.results()).join()).toContain('Not sent: the user denied it: Not them.')
+})
+
+test('a message says who sent it and what the sender may do, to the model and in the session', async () => {
+  const { office, garden } = await openTwo({ rights: { shop: ['read'], garden: ['read'] } })
+  await office.approveMessages(garden.projectId)
+  await office.say('Tell them: one')
+  await office.settle()
+
+  const [message] = (await office.events(garden.rootId)).flatMap((event) =>
+    event.type === 'message' ? [event.message] : [],
+  )
+  expect(message).toMatchObject({ fromProject: 'shop', fromTaskId: office.rootId, fromTitle: 'shop', rights: ['read'] })
+  const request = office.machine.requests.findLast(({ sessionId }) => sessionId === garden.rootId)?.text
+  expect(request).toContain('not from the user, which may read]')
+})
+
+/** Two projects whose agents pass on to the other what the user tells them to. */
+async function openTwo(
+  planted: Planted = {},
+): Promise<{ office: Office; garden: { projectId: string; rootId: string } }> {
+  const script =
+    (to: () => string): Script =>
+    ({ calls, heard: words }) => {
+      const wanted = [...words.matchAll(/Tell them: (\w+)/g)].map(([, found = '']) => found)
+      const sent = calls.filter(({ name }) => name === orchestratorTools.sendMessageToProject).length
+      const content = wanted[sent]
+      return content === undefined
+        ? wait
+        : { calls: [{ name: orchestratorTools.sendMessageToProject, input: { projectId: to(), content } }] }
+    }
+  const office: Office = await openOffice(
+    { shop: script(() => garden.projectId), garden: script(() => office.projectId) },
+    { planted },
+  )
+  const garden = await office.register('/garden')
+  return { office, garden }
+}
+
+async function question(office: Office): Promise<Attention> {
+  const list = await office.orchestrator().listAttention({ params: {}, query: {}, body: undefined })
+  const found = list.find(({ kind }) => kind === 'approval')
+  if (!found) throw new Error('Nothing is asked.')
+  return found
+}
+
+async function answer(office: Office, { id, projectId, approval }: Attention, scope: 'once' | 'always'): Promise<void> {
+  const body = { decision: 'allow' as const, scope, inputDigest: approval?.inputDigest ?? '' }
+  await office.orchestrator().answerApproval({ params: { projectId, approvalId: id }, query: {}, body })
+  await office.settle()
+}
+
+async function heard(office: Office, taskId: string): Promise<string[]> {
+  return (await office.events(taskId)).flatMap((event) =>
+    event.type === 'message' && event.message.source === 'cross_project' ? [event.message.content] : [],
+  )
+}
