@@ -1,4 +1,5 @@
 import type { Orchestrator } from '@matrix/orchestrator'
+import { approvalChoices } from '@matrix/protocol/display'
 import type { Attention, Frame, Problem, ProjectView, TaskView } from '@matrix/protocol/http'
 
 export type HeadlessRun = {
@@ -130,9 +131,14 @@ function respond(
     })
   if (one.kind !== 'approval' || !one.approval) return undefined
   const body = isAgreed(one.approval)
-    ? { decision: 'allow' as const, scope: 'once' as const, inputDigest: one.approval.inputDigest }
+    ? { decision: 'allow' as const, scope: narrowest(one.approval), inputDigest: one.approval.inputDigest }
     : { decision: 'deny' as const, reason: denialOf(one.approval) }
   return orchestrator.answerApproval({ params: { projectId, approvalId: one.id }, query: {}, body })
+}
+
+/** A setup or a server is approved until it changes; a call only once. */
+function narrowest(approval: NonNullable<Attention['approval']>): 'once' | 'task' | 'always' {
+  return approvalChoices(approval)[0]?.scope ?? 'once'
 }
 
 function denialOf({ host }: NonNullable<Attention['approval']>): string {

@@ -1,6 +1,6 @@
 import { digestValue, type SideEffect } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import type { ApprovalAnswer, ApprovalRequest, LockFiles, PinnedServer } from '@matrix/tool-manager'
+import type { ApprovalAnswer, ApprovalRequest, ApprovalScope, LockFiles, PinnedServer } from '@matrix/tool-manager'
 import type { Config, ConfigProject, UnapprovedServer } from './config/config.ts'
 import type { McpServerConfig } from './config/settings.ts'
 import { type AgreedServer, type AgreedServers, draftOf, entryDigest, proposeServer } from './config-servers.ts'
@@ -21,7 +21,7 @@ export type ServerApprovalPorts = {
 }
 
 /** Puts something before a person and waits for the answer. */
-export type Ask = (request: Omit<ApprovalRequest, 'agent'>) => Promise<ApprovalAnswer>
+export type Ask = (request: Omit<ApprovalRequest, 'agent'> & { scopes?: ApprovalScope[] }) => Promise<ApprovalAnswer>
 
 export type ServerApprovals = {
   /** The servers of the settings that agents may have: agreed to, and from the entry that is in force. */
@@ -120,8 +120,10 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
     )
   }
 
+  /** What is approved here is kept until it changes, so no shorter answer is offered. */
   function request(id: string, uri: string, side_effect_class: SideEffect) {
-    return { id, uri, side_effect_class, expiresAt: ports.world.clock.now() + PATIENCE_MS }
+    const scopes: ApprovalScope[] = ['always']
+    return { id, uri, side_effect_class, scopes, expiresAt: ports.world.clock.now() + PATIENCE_MS }
   }
 
   return {

@@ -269,6 +269,22 @@ test('an approval binds to the arguments that were looked at', async () => {
   ])
 })
 
+test('an approval takes only the scopes that it offers', async () => {
+  const digest = call.inputDigest
+  const message: typeof call = { ...call, uri: 'send_message_to_project', scopes: ['once'] }
+  const daemon = await fakeDaemon({ listAttention: [{ ...approval, approval: message }], answerApproval: null })
+
+  expect((await matrix(['approve', '--list'], { env: daemon.env })).stdout).toContain('scopes  once\n')
+  expect(await matrix(['approve', '--scope', 'always', '--digest', digest], { env: daemon.env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('does not take the scope always'),
+  })
+  expect(await matrix(['approve', '--digest', digest], { env: daemon.env })).toMatchObject({ code: 0 })
+  expect(daemon.asked.filter(({ operation }) => operation === 'answerApproval')).toMatchObject([
+    { body: { decision: 'allow', scope: 'once' } },
+  ])
+})
+
 test('a question is answered by its task, in words or by the number of an option', async () => {
   const ofRoot = { ...question, id: 'question:root', taskId: rootId, taskTitle: 'Ship it' }
   const listProjects = [projectView({ rootTaskId: rootId })]
@@ -683,6 +699,16 @@ const toolsView: ToolsView = {
   ],
 }
 
+const call: NonNullable<Attention['approval']> = {
+  uri: 'matrix://tool/mcp/mxd/bash@1.0.0',
+  sideEffect: 'shell',
+  input: { command: 'rm \u202Ex' },
+  inputDigest: 'sha256:abcdef',
+  reason: 'It is not on the list.',
+  expiresAt: '2999-01-01T00:00:00.000Z',
+  mayAllowAny: true,
+}
+
 const approval: Attention = {
   id: 'approval:c1',
   kind: 'approval',
@@ -691,14 +717,7 @@ const approval: Attention = {
   taskTitle: 'Write the parser',
   text: 'Wants to use bash',
   since,
-  approval: {
-    uri: 'matrix://tool/mcp/mxd/bash@1.0.0',
-    sideEffect: 'shell',
-    input: { command: 'rm \u202Ex' },
-    inputDigest: 'sha256:abcdef',
-    reason: 'It is not on the list.',
-    expiresAt: '2999-01-01T00:00:00.000Z',
-  },
+  approval: call,
 }
 
 const question: Attention = {

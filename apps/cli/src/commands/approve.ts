@@ -1,5 +1,5 @@
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
-import { formatDuration } from '@matrix/protocol/display'
+import { type ApprovalChoice, approvalChoices, formatDuration } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
@@ -19,8 +19,7 @@ type ApproveOptions = {
 type Approval = Attention & { approval: NonNullable<Attention['approval']> }
 type Decision =
   | { decision: 'deny'; reason?: string }
-  | { decision: 'allow'; scope: Scope; inputDigest: string; anyArguments?: true }
-type Scope = 'once' | 'task' | 'always'
+  | { decision: 'allow'; scope: ApprovalChoice['scope']; inputDigest: string; anyArguments?: true }
 
 /** Shows the calls that need an approval, and asks. What is approved is exactly the call that was shown. */
 export async function approve(id: string | undefined, options: ApproveOptions): Promise<ExitCode> {
@@ -31,7 +30,7 @@ export async function approve(id: string | undefined, options: ApproveOptions): 
   if (!isDecided && !isInteractive()) {
     list(waiting, options)
     throw new MatrixError('REQUEST_INVALID', 'No terminal to ask on.', {
-      hint: 'Decide with --scope once --digest <digest>, or with --deny.',
+      hint: 'Decide with --digest <digest> and a --scope that the call takes, or with --deny.',
     })
   }
 
@@ -52,66 +51,53 @@ function isApproval(one: Attention): one is Approval {
 
 function list(waiting: readonly Approval[], { json }: ApproveOptions): ExitCode {
   if (json) printJson(waiting)
-  else print(waiting.length === 0 ? 'No call waits for a yes.' : waiting.map(formatApproval).join('\n\n'))
+  else print(waiting.length === 0 ? 'No approval is waiting.' : waiting.map(formatApproval).join('\n\n'))
   return exitCode.ok
 }
 
-/** A script agrees to a digest that it has seen: the call may have been replaced by another since. */
+/** A script approves a digest that it has seen: the call may have been replaced by another since. */
 function decide({ approval }: Approval, { deny, reason, scope, digest, anyArguments }: ApproveOptions): Decision {
   if (deny) return { decision: 'deny', ...(reason === undefined ? {} : { reason }) }
   if (digest === undefined || !approval.inputDigest.startsWith(digest) || digest.length < 8)
-    throw new MatrixError('REQUEST_INVALID', 'The digest of what is agreed to is missing or another one.', {
+    throw new MatrixError('REQUEST_INVALID', 'The digest is missing, or it is not that of the call.', {
       hint: `Look at the call with matrix approve --list, then give --digest ${approval.inputDigest}.`,
     })
-  const allowed = { decision: 'allow' as const, scope: readScope(scope ?? 'once'), inputDigest: approval.inputDigest }
-  return anyArguments ? { ...allowed, anyArguments } : allowed
+  return allow(chosenOf(approval, scope, anyArguments), approval)
 }
 
-function readScope(text: string): Scope {
-  if (text === 'once' || text === 'task' || text === 'always') return text
-  throw new MatrixError('REQUEST_INVALID', `${printableLine(text)} is not a scope.`, {
-    hint: 'Give once, task or always.',
+/** Only what is offered can be chosen: the daemon would refuse the rest. */
+function chosenOf(
+  approval: Approval['approval'],
+  scope: string | undefined,
+  anyArguments: boolean | undefined,
+): ApprovalChoice {
+  const choices = approvalChoices(approval)
+  const wanted = scope ?? choices[0]?.scope
+  const chosen = choices.find((each) => each.scope === wanted && Boolean(each.anyArguments) === Boolean(anyArguments))
+  if (chosen) return chosen
+  const given = `${printableLine(wanted ?? '')}${anyArguments ? ' with --any-arguments' : ''}`
+  throw new MatrixError('REQUEST_INVALID', `This approval does not take the scope ${given}.`, {
+    hint: `Give ${choices.map((each) => `--scope ${scopeOf(each)}`).join(', or ')}.`,
   })
+}
+
+function allow({ scope, anyArguments }: ApprovalChoice, { inputDigest }: Approval['approval']): Decision {
+  return { decision: 'allow', scope, inputDigest, ...(anyArguments && { anyArguments }) }
 }
 
 async function askAbout(one: Approval): Promise<Decision | undefined> {
   print(formatApproval(one))
-  const { host, uri, inputDigest, mayAllowAny } = one.approval
-  const isCall = uri.startsWith('matrix://tool/')
-  const choices = host ? hostChoices : isCall ? [...callChoices, ...(mayAllowAny ? anyChoices : [])] : otherChoices
-  const offered = choices.map(({ key, words }) => `[${key}] ${words}`).join(', ')
+  const choices = approvalChoices(one.approval)
+  const offered = choices.map(({ key, label }) => `[${key}] ${lowerFirst(label)}`).join(', ')
   const answer = await ask(`Allow it? ${offered}, [n] no, [s] later: `)
   const chosen = choices.find(({ key }) => key === (answer === 'yes' ? 'y' : answer))
-  if (chosen) {
-    const { scope, anyArguments } = chosen
-    return { decision: 'allow', scope, inputDigest, ...(anyArguments && { anyArguments }) }
-  }
+  if (chosen) return allow(chosen, one.approval)
   return answer === 'n' || answer === 'no' ? { decision: 'deny' } : undefined
 }
 
-type Choice = { key: string; words: string; scope: Scope; anyArguments?: true }
-
-const hostChoices: readonly Choice[] = [
-  { key: 'y', words: 'for 10 minutes', scope: 'once' },
-  { key: 't', words: 'for this task', scope: 'task' },
-  { key: 'a', words: 'for this project', scope: 'always' },
-]
-
-const otherChoices: readonly Choice[] = [
-  { key: 'y', words: 'once', scope: 'once' },
-  { key: 'a', words: 'always', scope: 'always' },
-]
-
-const callChoices: readonly Choice[] = [
-  { key: 'y', words: 'once', scope: 'once' },
-  { key: 't', words: 'these arguments in this task', scope: 'task' },
-  { key: 'a', words: 'these arguments in this project', scope: 'always' },
-]
-
-const anyChoices: readonly Choice[] = [
-  { key: 'any', words: 'any arguments in this task', scope: 'task', anyArguments: true },
-  { key: 'any always', words: 'any arguments in this project', scope: 'always', anyArguments: true },
-]
+function lowerFirst(label: string): string {
+  return label.charAt(0).toLowerCase() + label.slice(1)
+}
 
 function formatApproval({ id, taskTitle, since, approval }: Approval): string {
   const { bold, yellow, dim } = colorsFor(process.stdout)
@@ -124,18 +110,23 @@ function formatApproval({ id, taskTitle, since, approval }: Approval): string {
     `  ${printableLine(approval.reason)}`,
     dim(`  id      ${id}`),
     dim(`  digest  ${approval.inputDigest}`),
+    dim(`  scopes  ${approvalChoices(approval).map(scopeOf).join(', ')}`),
   ].join('\n')
+}
+
+function scopeOf({ scope, anyArguments }: ApprovalChoice): string {
+  return anyArguments ? `${scope} --any-arguments` : scope
 }
 
 const DAY_MS = 24 * 3600 * 1000
 
-/** What waits for as long as it takes has no end that anybody would want to know. */
+/** An approval without a real time limit shows none. */
 function endOf(expiresAt: string): string {
   const leftMs = Date.parse(expiresAt) - Date.now()
   return leftMs > 30 * DAY_MS ? '' : ` · ends in ${formatDuration(leftMs)}`
 }
 
-/** Nobody agrees to what cannot be read: text of several lines stands as it would be run or written. */
+/** Text of several lines is shown as it would be run or written. */
 function formatInput(input: unknown): string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     return [printable(JSON.stringify(input) ?? '')]

@@ -1,3 +1,4 @@
+import { type ApprovalChoice, approvalChoices } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
@@ -12,60 +13,31 @@ import { Field } from '../parts/field.tsx'
 import { formatDuration } from '../parts/formats.ts'
 import { splitInput } from './call-input.ts'
 
-type Scope = 'once' | 'task' | 'always'
 type Decision =
   | { decision: 'deny'; reason?: string }
-  | { decision: 'allow'; scope: Scope; inputDigest: string; anyArguments?: true }
-
-const said: Record<Scope, string> = {
-  once: 'Allowed this once',
-  task: 'Allowed for this task',
-  always: 'Allowed from now on',
-}
-
-const saidOfCall: Record<Scope, string> = {
-  once: 'Allowed this once',
-  task: 'Allowed with these arguments in this task',
-  always: 'Allowed with these arguments in this project',
-}
-
-const saidOfHost: Record<Scope, string> = {
-  once: 'Allowed for 10 minutes',
-  task: 'Allowed for this task',
-  always: 'Allowed for this project',
-}
-
-const saidOfAny = {
-  task: 'Allowed with any arguments in this task',
-  always: 'Allowed with any arguments in this project',
-}
+  | { decision: 'allow'; scope: ApprovalChoice['scope']; inputDigest: string; anyArguments?: true }
 
 /** What is asked for, exactly as it would run, and the answers. What is allowed is what was shown: the digest goes along. */
 export function ApprovalAnswer({ item }: { item: Attention }) {
   const { approval, id, projectId } = item
-  const isCall = approval?.uri.startsWith('matrix://tool/') ?? false
-  const words = approval?.host ? saidOfHost : isCall ? saidOfCall : said
   const [reason, setReason] = useState('')
   const { mutate, isPending } = useMutation({
-    mutationFn: (body: Decision) => client.answerApproval({ projectId, approvalId: id, body }),
-    onSuccess: (_, body) => sayDone(saidAfter(body, words), item.taskTitle),
+    mutationFn: (choice: ApprovalChoice | 'deny') =>
+      client.answerApproval({ projectId, approvalId: id, body: decisionOf(choice, { reason, approval }) }),
+    onSuccess: (_, choice) => sayDone(choice === 'deny' ? 'Denied' : choice.said, item.taskTitle),
   })
-  const inputDigest = approval?.inputDigest ?? ''
+  const choices = useMemo(() => (approval ? approvalChoices(approval) : []), [approval])
 
   const actions = useMemo((): Action[] => {
-    const allow = () => mutate({ decision: 'allow', scope: 'once', inputDigest })
-    const deny = () => mutate({ decision: 'deny', ...(reason ? { reason } : {}) })
-    return [
-      { id: 'approval.allow', label: 'Allow this once', group: 'Inbox', keys: 'a', run: allow },
-      { id: 'approval.deny', label: 'Deny', group: 'Inbox', keys: 'd', run: deny },
-    ]
-  }, [mutate, inputDigest, reason])
+    const [first] = choices
+    const deny: Action = { id: 'approval.deny', label: 'Deny', group: 'Inbox', keys: 'd', run: () => mutate('deny') }
+    if (!first) return [deny]
+    const { label } = first
+    return [{ id: 'approval.allow', label, group: 'Inbox', keys: 'a', run: () => mutate(first) }, deny]
+  }, [mutate, choices])
   useOffer(actions)
 
   if (!approval) return <p>{item.text}</p>
-  const allow = (scope: Scope) => mutate({ decision: 'allow', scope, inputDigest })
-  const allowAny = (scope: 'task' | 'always') => mutate({ decision: 'allow', scope, inputDigest, anyArguments: true })
-
   return (
     <div className="flex flex-col gap-3">
       <div>
@@ -79,30 +51,21 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
         </p>
       </div>
       <div className="flex flex-wrap items-center gap-2">
-        <Button look="primary" shortcut="a" isBusy={isPending} onClick={() => allow('once')}>
-          {approval.host ? 'For 10 minutes' : 'Allow once'}
-        </Button>
-        <Button isBusy={isPending} onClick={() => allow('task')}>
-          {isCall ? 'These arguments in this task' : 'For this task'}
-        </Button>
-        <Button isBusy={isPending} onClick={() => allow('always')}>
-          {approval.host ? 'For this project' : isCall ? 'These arguments in this project' : 'Always'}
-        </Button>
-        {approval.mayAllowAny ? (
-          <>
-            <Button isBusy={isPending} onClick={() => allowAny('task')}>
-              Any arguments in this task
-            </Button>
-            <Button isBusy={isPending} onClick={() => allowAny('always')}>
-              Any arguments in this project
-            </Button>
-          </>
-        ) : null}
+        {choices.map((choice, index) => (
+          <Button
+            key={choice.key}
+            {...(index === 0 && { look: 'primary', shortcut: 'a' })}
+            isBusy={isPending}
+            onClick={() => mutate(choice)}
+          >
+            {choice.label}
+          </Button>
+        ))}
         <form
           className="ml-auto flex gap-2 max-sm:w-full"
           onSubmit={(event) => {
             event.preventDefault()
-            mutate({ decision: 'deny', ...(reason ? { reason } : {}) })
+            mutate('deny')
           }}
         >
           <Field
@@ -120,9 +83,13 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
   )
 }
 
-function saidAfter(body: Decision, words: Record<Scope, string>): string {
-  if (body.decision === 'deny') return 'Denied'
-  return body.anyArguments && body.scope !== 'once' ? saidOfAny[body.scope] : words[body.scope]
+function decisionOf(
+  choice: ApprovalChoice | 'deny',
+  { reason, approval }: { reason: string; approval: Attention['approval'] },
+): Decision {
+  if (choice === 'deny') return { decision: 'deny', ...(reason ? { reason } : {}) }
+  const { scope, anyArguments } = choice
+  return { decision: 'allow', scope, inputDigest: approval?.inputDigest ?? '', ...(anyArguments && { anyArguments }) }
 }
 
 /** A command reads as a command, a script as a script; anything else as the JSON that it is. */

@@ -107,6 +107,7 @@ async function askOnce(ctx: ProjectContext): Promise<void> {
       inputDigest,
       reason: reasonOf(view),
       expiresAt: ctx.world.clock.now() + PATIENCE_MS,
+      scopes: ['always'],
     },
     {
       signal: AbortSignal.any([ctx.closing.signal, settled.signal]),

@@ -1,4 +1,5 @@
 export { type BudgetKind, budgetKinds, everyBudgetKind } from '../budget-kind.ts'
+export { type ApprovalChoice, approvalChoices } from './approval-choices.ts'
 export { addCosts } from './cost.ts'
 export {
   type Body,
