@@ -1,3 +1,4 @@
+import type { SideEffect } from '@matrix/manifest'
 import { loopTools, orchestratorTools } from '@matrix/protocol'
 import type { Attention } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
@@ -87,6 +88,62 @@ test('a message says who sent it and what the sender may do, to the model and in
   expect(message).toMatchObject({ fromProject: 'shop', fromTaskId: office.rootId, fromTitle: 'shop', rights: ['read'] })
   const request = office.machine.requests.findLast(({ sessionId }) => sessionId === garden.rootId)?.text
   expect(request).toContain('not from the user, which may read]')
+})
+
+test('words of a weaker project are shown again at the next hop, also when a sub task passes them on after a restart', async () => {
+  const strong: SideEffect[] = ['read', 'write', 'shell']
+  const tell = (projectId: string, content: string) => ({
+    calls: [{ name: orchestratorTools.sendMessageToProject, input: { projectId, content } }],
+  })
+  const office: Office = await openOffice(
+    {
+      shop: ({ calls }) => (calls.length === 0 ? tell(garden.projectId, 'Pass it on') : wait),
+      garden: ({ calls, heard: words }) =>
+        words.includes('Pass it on') && calls.length === 0
+          ? { calls: [{ name: orchestratorTools.sendMessage, input: { taskId: helper, content: 'Tell the field' } }] }
+          : wait,
+      Helper: ({ calls, heard: words }) =>
+        words.includes('Go now') && calls.every(({ name }) => name !== orchestratorTools.sendMessageToProject)
+          ? tell(field.projectId, 'From afar')
+          : wait,
+      field: () => wait,
+    },
+    { planted: { rights: { shop: ['read'], garden: strong, field: strong } } },
+  )
+  const garden = await office.register('/garden')
+  const field = await office.register('/field')
+  const place = { params: { layer: 'local' as const, key: 'messagesTo' }, query: { projectId: garden.projectId } }
+  await office.orchestrator().setConfig({ ...place, body: { value: [field.projectId] } })
+  const made = { params: { projectId: garden.projectId }, query: {}, body: { title: 'Helper' } }
+  const { id: helper } = await office.orchestrator().createTask(made)
+  await office.say('Go')
+  await office.settle()
+  await answer(office, await question(office), 'once')
+  await office.restart()
+  await office.say('Go now', { projectId: garden.projectId, taskId: helper })
+  await office.settle()
+
+  expect(await heard(office, field.rootId)).toEqual([])
+  expect((await question(office)).approval).toMatchObject({
+    input: { senderMay: 'read, write, shell', senderActsForOneThatMay: 'read' },
+    scopes: ['once'],
+  })
+})
+
+test('rights that change while the user decides are shown before anything is sent', async () => {
+  const rights: NonNullable<Planted['rights']> = {}
+  const { office, garden } = await openTwo({ rights })
+  await office.say('Tell them: one')
+  await office.settle()
+  const first = await question(office)
+  rights.shop = ['read']
+  await answer(office, first, 'always')
+
+  expect(await heard(office, garden.rootId)).toEqual([])
+  const second = await question(office)
+  expect(second.approval).toMatchObject({ input: { senderMay: 'read' }, scopes: ['once'] })
+  await answer(office, second, 'once')
+  expect(await heard(office, garden.rootId)).toEqual(['one'])
 })
 
 /** Two projects whose agents pass on to the other what the user tells them to. */

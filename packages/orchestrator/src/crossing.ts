@@ -1,9 +1,10 @@
-import { attenuate, digestValue, type Grant } from '@matrix/manifest'
+import { digestValue, type Grant } from '@matrix/manifest'
 import { MatrixError, orchestratorTools as names } from '@matrix/protocol'
 import type { Agent } from './agent.ts'
 import { idForCall, messageIdForCall } from './agent-tools/call-id.ts'
 import { askForApproval } from './approvals.ts'
-import { agentsAbove, type Neighbour, type ProjectContext } from './project-context.ts'
+import type { CrossMessage, Neighbour, ProjectContext } from './project-context.ts'
+import { isWeaker, rightsOf, type SenderRights, senderRights, shownRights } from './sender-rights.ts'
 import { strongest } from './server-approval.ts'
 
 type Words = { projectId: string; content: string }
@@ -15,64 +16,69 @@ const PATIENCE_MS = 365 * 24 * 3600 * 1000
  * Sends words to the root agent of another project. The user approves each pair of projects and direction once, and sees every
  * message to an agent that may do something which the sender may not.
  */
-export async function sendToProject(
-  ctx: ProjectContext,
-  agent: Agent,
-  { projectId, content }: Words,
-  callId: string,
-): Promise<string> {
-  if (projectId === ctx.id)
+export async function sendToProject(ctx: ProjectContext, agent: Agent, words: Words, callId: string): Promise<string> {
+  if (words.projectId === ctx.id)
     throw new MatrixError('REQUEST_INVALID', 'This is your own project', { hint: 'Use send_message.' })
-  const { title } = ctx.tree.get(agent.taskId)
-  const grant = await grantOf(ctx, agent.taskId)
-  const message = {
-    id: `${ctx.id}/${messageIdForCall(agent, callId)}`,
-    fromTaskId: agent.taskId,
-    fromTitle: title,
-    ...(grant && { rights: rightsOf(grant) }),
-    content,
-  }
-  const to = await ctx.neighbours.find(projectId, message.id)
-  // Made again after a crash: the user has answered already.
-  if (to.hasHeard) return 'Sent.'
-  const isWeaker = !isWithin(grant, to.grant)
-  if (isWeaker || !to.isApproved) {
-    const refusal = await ask(ctx, agent, { callId, content, to, grant, isWeaker })
+  const id = `${ctx.id}/${messageIdForCall(agent, callId)}`
+  let approved: string | undefined
+  for (;;) {
+    const question = await openQuestion(ctx, agent, words, id)
+    // Made again after a crash: the user has answered already.
+    if (question.to.hasHeard) return 'Sent.'
+    // Rights may change while the user decides: only what was shown is approved.
+    if (!question.isNeeded || question.inputDigest === approved) {
+      await ctx.neighbours.send(words.projectId, messageOf(ctx, agent, { id, content: words.content }, question.sender))
+      return 'Sent.'
+    }
+    const refusal = await ask(ctx, agent, question, callId)
     if (refusal !== undefined) return refusal
+    approved = question.inputDigest
   }
-  await ctx.neighbours.send(projectId, message)
-  return 'Sent.'
 }
 
-/** What the agent of a task may do; undefined where no manifest says so. */
-export async function grantOf(ctx: ProjectContext, taskId: string): Promise<Grant | undefined> {
-  return ctx.tools.grantOf?.(agentsAbove(ctx, taskId))
-}
-
-export function rightsOf({ manifest }: Grant): string[] {
-  return [...manifest.allowed_side_effects]
-}
-
-/** Whether the receiver may do nothing that the sender may not. Where either is unknown, nobody can say so. */
-function isWithin(sender: Grant | undefined, receiver: Grant | undefined): boolean {
-  return sender !== undefined && receiver !== undefined && attenuate(sender, receiver).allowed
+function messageOf(
+  ctx: ProjectContext,
+  { taskId }: Agent,
+  words: { id: string; content: string },
+  sender: SenderRights,
+): CrossMessage {
+  return { ...words, fromTaskId: taskId, fromTitle: ctx.tree.get(taskId).title, ...shownRights(sender) }
 }
 
 type Question = {
-  callId: string
-  content: string
   to: Neighbour
-  grant: Grant | undefined
+  sender: SenderRights
   isWeaker: boolean
+  isNeeded: boolean
+  input: Record<string, string>
+  inputDigest: string
+}
+
+async function openQuestion(
+  ctx: ProjectContext,
+  agent: Agent,
+  { projectId, content }: Words,
+  messageId: string,
+): Promise<Question> {
+  const sender = await senderRights(ctx, agent.taskId)
+  const to = await ctx.neighbours.find(projectId, messageId)
+  const weaker = isWeaker(sender, to.grant)
+  const input = {
+    ...{ to: to.name, projectId: to.id, content, senderMay: listed(sender.grant) },
+    ...(sender.actsFor && { senderActsForOneThatMay: sender.actsFor.join(', ') || 'nothing' }),
+    receiverMay: listed(to.grant),
+  }
+  const inputDigest = digestValue({ input, sender: sender.grant ?? null, receiver: to.grant ?? null })
+  return { to, sender, isWeaker: weaker, isNeeded: weaker || !to.isApproved, input, inputDigest }
 }
 
 /** Undefined once the user has approved; otherwise what the sender is told. */
 async function ask(
   ctx: ProjectContext,
   agent: Agent,
-  { callId, content, to, grant, isWeaker }: Question,
+  { to, isWeaker: weaker, input, inputDigest }: Question,
+  callId: string,
 ): Promise<string | undefined> {
-  const input = { to: to.name, projectId: to.id, content, senderMay: listed(grant), receiverMay: listed(to.grant) }
   const answer = await askForApproval(
     ctx,
     agent.taskId,
@@ -81,12 +87,12 @@ async function ask(
       uri: names.sendMessageToProject,
       side_effect_class: strongest((to.grant?.manifest.allowed_side_effects ?? []).map((each) => ({ class: each }))),
       input,
-      inputDigest: digestValue(input),
-      reason: isWeaker
-        ? `The agent of "${to.name}" may do more than the sender, and acts on the message with its own rights. Every such message is shown to you.`
+      inputDigest,
+      reason: weaker
+        ? `The agent of "${to.name}" may do more than the sender. It and its sub tasks act on the message with their own rights, so every such message is shown to you.`
         : `Agents of this project have no approval to message "${to.name}".`,
       expiresAt: ctx.world.clock.now() + PATIENCE_MS,
-      scopes: isWeaker ? ['once'] : ['once', 'always'],
+      scopes: weaker ? ['once'] : ['once', 'always'],
     },
     { signal: agent.abort.signal, holdsUp: (one) => one === agent },
   )

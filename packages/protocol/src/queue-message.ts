@@ -13,6 +13,9 @@ const id = z.string().min(1)
 /** The side effects that the sender's manifest allows. Absent where none says so, and in sessions of earlier versions. */
 const rights = z.array(z.string()).optional()
 
+/** Fewer than `rights`: those of another project in whose name the sender may be speaking. */
+const actsFor = z.array(z.string()).optional()
+
 /** Words on their way to an agent: where they come from decides how the agent reads them. */
 export const QueueMessage = z.discriminatedUnion('source', [
   z.object({ source: z.literal('user'), id, text: z.string(), images: z.array(Image).optional() }),
@@ -39,6 +42,7 @@ export const QueueMessage = z.discriminatedUnion('source', [
     fromTaskId: z.string(),
     fromTitle: z.string(),
     rights,
+    actsFor,
     content: z.string(),
     requestReply: z.boolean().optional(),
   }),
@@ -58,6 +62,7 @@ export const QueueMessage = z.discriminatedUnion('source', [
     fromTaskId: z.string().optional(),
     fromTitle: z.string().optional(),
     rights,
+    actsFor,
     content: z.string(),
   }),
   z.object({

@@ -22,7 +22,7 @@ export function formatMessage(message: QueueMessage): UserPart[] {
       )
     case 'task_message':
       return textPart(
-        `[Message from task ${message.fromTaskId} "${message.fromTitle}"${allowedTo(message)}${message.requestReply ? ', a reply is expected' : ''}]\n${message.content}`,
+        `[Message from task ${message.fromTaskId} ${JSON.stringify(message.fromTitle)}${allowedTo(message)}${message.requestReply ? ', a reply is expected' : ''}]\n${message.content}`,
       )
     case 'clarify_response':
       return textPart(`[Answer to your question ${message.clarificationId}]\n${message.answer}`)
@@ -30,7 +30,7 @@ export function formatMessage(message: QueueMessage): UserPart[] {
       return textPart(`[The user wrote to task ${message.toTaskId} "${message.toTitle}"]\n${message.text}`)
     case 'cross_project':
       return textPart(
-        `[Message from project ${message.fromProjectId} "${message.fromProject}"${senderOf(message)}${allowedTo(message)}]\n${message.content}`,
+        `[Message from project ${message.fromProjectId} ${JSON.stringify(message.fromProject)}${senderOf(message)}${allowedTo(message)}]\n${message.content}`,
       )
     case 'background_complete':
       return textPart(
@@ -43,9 +43,10 @@ export function formatMessage(message: QueueMessage): UserPart[] {
   }
 }
 
-/** The receiver has to know what the sender could do itself: more than that, nobody has asked of it. */
-function allowedTo({ rights }: { rights?: string[] | undefined }): string {
-  return rights ? `, which may ${rights.join(', ') || 'do nothing'}` : ''
+/** The receiver has to know what the sender could do itself. */
+function allowedTo({ rights, actsFor }: { rights?: string[] | undefined; actsFor?: string[] | undefined }): string {
+  const behalf = actsFor ? `, for a sender that may ${actsFor.join(', ') || 'do nothing'}` : ''
+  return `${rights ? `, which may ${rights.join(', ') || 'do nothing'}` : ''}${behalf}`
 }
 
 function senderOf({
@@ -55,7 +56,7 @@ function senderOf({
   fromTaskId?: string | undefined
   fromTitle?: string | undefined
 }): string {
-  return fromTaskId === undefined ? '' : `, task ${fromTaskId} "${fromTitle ?? ''}", not from the user`
+  return fromTaskId === undefined ? '' : `, task ${fromTaskId} ${JSON.stringify(fromTitle ?? '')}, not from the user`
 }
 
 /** Providers refuse a text that is empty or only white space. */

@@ -1,7 +1,8 @@
 import { orchestratorTools as names, queueMessage } from '@matrix/protocol'
 import * as z from 'zod'
-import { grantOf, rightsOf, sendToProject } from '../crossing.ts'
+import { sendToProject } from '../crossing.ts'
 import { deliverMessage, isHeldByPerson } from '../delivery.ts'
+import { senderRights, shownRights } from '../sender-rights.ts'
 import { forkTask } from '../tasks.ts'
 import { messageIdForCall } from './call-id.ts'
 import { requireBelow, requireOwn } from './own-task.ts'
@@ -21,12 +22,12 @@ export const conversationTools = [
     }),
     async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
-      const grant = await grantOf(ctx, agent.taskId)
+      const sender = await senderRights(ctx, agent.taskId)
       const message = queueMessage.taskMessage({
         id: messageIdForCall(agent, callId),
         fromTaskId: agent.taskId,
         fromTitle: ctx.tree.get(agent.taskId).title,
-        ...(grant && { rights: rightsOf(grant) }),
+        ...shownRights(sender),
         content,
         ...(requestReply !== undefined && { requestReply }),
       })

@@ -79,8 +79,10 @@ export function displayMessage(message: QueueMessage, options: DisplayOptions = 
 }
 
 /** Whose words they are is only half of it: the other half is what the sender may do. */
-function allowedTo({ rights }: { rights?: string[] | undefined }): string {
-  return rights ? ` (may ${rights.join(', ') || 'do nothing'})` : ''
+function allowedTo({ rights, actsFor }: { rights?: string[] | undefined; actsFor?: string[] | undefined }): string {
+  if (!rights) return ''
+  const behalf = actsFor ? `, for a sender that may ${actsFor.join(', ') || 'do nothing'}` : ''
+  return ` (may ${rights.join(', ') || 'do nothing'}${behalf})`
 }
 
 function picture({ mediaType, data }: { mediaType: string; data: string }): Body {
