@@ -114,6 +114,8 @@ test('words of a weaker project are shown again at the next hop, also when a sub
   const field = await office.register('/field')
   const place = { params: { layer: 'local' as const, key: 'messagesTo' }, query: { projectId: garden.projectId } }
   await office.orchestrator().setConfig({ ...place, body: { value: [field.projectId] } })
+  const flows = { ...place, params: { layer: 'local' as const, key: 'afterUntrusted' } }
+  await office.orchestrator().setConfig({ ...flows, body: { value: { '*': { project: 'allow' } } } })
   const made = { params: { projectId: garden.projectId }, query: {}, body: { title: 'Helper' } }
   const { id: helper } = await office.orchestrator().createTask(made)
   await office.say('Go')
