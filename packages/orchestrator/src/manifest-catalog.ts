@@ -2,6 +2,8 @@ import { dirname, join } from 'node:path'
 import {
   attenuate,
   checkLock,
+  diffLock,
+  diffManifest,
   type Finding,
   formatLock,
   type Lock,
@@ -11,7 +13,7 @@ import {
   placeProblems,
   verifyDocument,
 } from '@matrix/manifest'
-import { MatrixError } from '@matrix/protocol'
+import { BUILTIN_ALIAS, MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import type { ConfigProject } from './config/config.ts'
 import { type Subject, subjectDigest, type Trust } from './config/trust.ts'
@@ -40,6 +42,8 @@ export type UnapprovedAgent = {
   manifest: Manifest
   /** Servers of which one process serves the tools of every class. */
   keepsState: string[]
+  /** The user's own or shipped manifest whose name it would take, and what would be different. */
+  replaces: { source: AgentManifest['source']; file: string; differences: string[] } | undefined
 }
 
 export type FindOptions = {
@@ -65,11 +69,19 @@ export type CatalogOptions = {
   trust: Trust
 }
 
-type Place = { source: AgentManifest['source']; directory: string; inside?: string }
+type Place = {
+  source: AgentManifest['source']
+  directory: string
+  inside?: string
+}
 
 /** What came with a repository may be a link to anything. */
 function placeIn(repository: string): Place {
-  return { source: 'repository', directory: join(repository, '.mxd', 'agents'), inside: repository }
+  return {
+    source: 'repository',
+    directory: join(repository, '.mxd', 'agents'),
+    inside: repository,
+  }
 }
 
 /** Finds manifests by name. Files are read when asked, and checked each time. */
@@ -95,8 +107,9 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     const found = project && (await read(placeIn(project.path), name))
     if (!project || !found) return undefined
     const subject = subjectOf(project, found)
-    const isUsable = (await trust.isTrusted(subject)) || isWithin(await findOwn(defaultAgent), found)
-    return { found, subject, isUsable }
+    const replaced = (await findOwn(name)) ?? (await findOwn(name.toLowerCase()))
+    const isUsable = (await trust.isTrusted(subject)) || (!replaced && isWithin(await findOwn(defaultAgent), found))
+    return { found, subject, replaced, isUsable }
   }
 
   async function findUnapproved(name: string, given: FindOptions): Promise<UnapprovedAgent | undefined> {
@@ -114,7 +127,15 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     const lockText = await readText(lockFile)
     const lock = lockText === undefined ? undefined : checkLockText(lockFile, lockText, manifest)
     const lockFiles = lock && (await readLockFiles(join(directory, `${name}.lock.dependencies.json`), readText))
-    return { name, source, file, base: dirname(file), manifest, lock, lockFiles }
+    return {
+      name,
+      source,
+      file,
+      base: dirname(file),
+      manifest,
+      lock,
+      lockFiles,
+    }
   }
 
   async function readLockFiles(
@@ -159,7 +180,12 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
       await files.write(join(directory, `${name}.lock.json`), formatLock(lock))
       // Whoever agrees to the new lock agrees to the manifest that it came with.
       if (source !== 'repository' || !given.project) return
-      const subject = subjectOf(given.project, { name, manifest, lock, lockFiles })
+      const subject = subjectOf(given.project, {
+        name,
+        manifest,
+        lock,
+        lockFiles,
+      })
       await trust.add(subject, subjectDigest(subject))
     },
     async approve(project, name, digest) {
@@ -171,12 +197,42 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
 }
 
 type Found = Omit<AgentManifest, 'passedOver'>
-type Judged = { found: Found; subject: Subject; isUsable: boolean }
+type Judged = {
+  found: Found
+  subject: Subject
+  replaced: Found | undefined
+  isUsable: boolean
+}
 
-function toUnapproved({ found: { name, file, manifest, lock }, subject }: Judged): UnapprovedAgent {
+function toUnapproved({ found, subject, replaced }: Judged): UnapprovedAgent {
+  const { name, file, manifest, lock } = found
   const locked = Object.entries(lock?.servers ?? {})
   const keepsState = locked.flatMap(([alias, server]) => ('keeps_state' in server && server.keeps_state ? [alias] : []))
-  return { name, file, digest: subjectDigest(subject), manifest, keepsState }
+  const replaces = replaced && {
+    ...{ source: replaced.source, file: replaced.file },
+    differences: differencesOf(replaced, found),
+  }
+  return {
+    name,
+    file,
+    digest: subjectDigest(subject),
+    manifest,
+    keepsState,
+    replaces,
+  }
+}
+
+/** A lock that is gone is said first: without it, what a server advertises is not compared with anything. */
+function differencesOf(before: Found, after: Found): string[] {
+  const dropped = Object.keys(before.lock?.servers ?? {}).filter((alias) => !after.lock?.servers[alias])
+  const policy = before.lock?.policy && !after.lock?.policy ? ['The rules of its lock are dropped.'] : []
+  const changes =
+    before.lock && after.lock ? diffLock(before.lock, after.lock) : diffManifest(before.manifest, after.manifest)
+  return [
+    ...(dropped.length > 0 ? [`The lock of ${dropped.join(', ')} is dropped.`] : []),
+    ...policy,
+    ...changes.map(({ message }) => message),
+  ]
 }
 
 /** The lock too: it says which file of a package is run. */
@@ -184,14 +240,32 @@ function subjectOf(
   project: ConfigProject,
   { name, manifest, lock, lockFiles }: Pick<Found, 'name' | 'manifest' | 'lock' | 'lockFiles'>,
 ): Subject {
-  const content = { manifest, lock: lock ?? null, lockFiles: lockFiles ?? null }
+  const content = {
+    manifest,
+    lock: lock ?? null,
+    lockFiles: lockFiles ?? null,
+  }
   return { kind: 'agent', projectId: project.id, name, content }
 }
 
-/** Whether a manifest allows nothing beyond the user's own. One with a lock of its own is always for a person to judge. */
+/**
+ * Whether a manifest allows nothing beyond the user's own. One with a lock of its own is always for the user to judge, and so
+ * is one without that would use a server which the user's own has locked.
+ */
 function isWithin(own: Found | undefined, { manifest, lock }: Found): boolean {
   if (!own || lock) return false
+  const locked = own.lock?.servers ?? {}
+  if (manifest.servers.some(({ alias }) => alias !== BUILTIN_ALIAS && Object.hasOwn(locked, alias))) return false
+  const words = describedTools(own.manifest)
+  if ([...describedTools(manifest)].some(([tool, description]) => words.get(tool) !== description)) return false
   return attenuate({ manifest: own.manifest, policy: own.lock?.policy }, { manifest }).allowed
+}
+
+/** What a model is told of each tool decides what it does with it. */
+function describedTools({ servers }: Manifest): Map<string, string | undefined> {
+  return new Map(
+    servers.flatMap(({ alias, tools }) => tools.map((tool) => [`${alias}/${tool.name}`, tool.description])),
+  )
 }
 
 /** The name becomes a file name, so it must be no way out of the folder. */

@@ -73,7 +73,7 @@ test('a manifest that came with the repository and could do more is used once so
 
   await approvals.review(['default'], answer('allow'))
   expect(questions.map(({ uri, input }) => [uri, input])).toEqual([
-    ['/repo/.mxd/agents/default.json', { name: 'default', manifest: theirs }],
+    ['/repo/.mxd/agents/default.json', expect.objectContaining({ name: 'default', manifest: theirs })],
   ])
   expect((await catalog.get('default', { project })).source).toBe('repository')
 })

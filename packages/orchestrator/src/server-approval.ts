@@ -99,14 +99,16 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
   }
 
   async function askForAgent(agent: UnapprovedAgent, ask: Ask): Promise<boolean> {
-    const { name, file, digest, manifest, keepsState } = agent
+    const { name, file, digest, manifest, keepsState, replaces } = agent
     const shared =
       keepsState.length === 0 ? '' : ` Every tool of ${keepsState.join(', ')} has the sandbox of all of them.`
     const answer = await ask({
       ...request(`agent-${digest}`, file, strongest(manifest.allowed_side_effects.map((each) => ({ class: each })))),
-      input: { name, manifest },
+      input: { name, ...(replaces && { replaces }), manifest },
       inputDigest: digest,
-      reason: `The manifest "${name}" came with the repository and could do more than your own.${shared}`,
+      reason: replaces
+        ? `The manifest "${name}" came with the repository and would replace ${replaces.file}.${shared}`
+        : `The manifest "${name}" came with the repository and could do more than your own, or has no lock.${shared}`,
     })
     if (answer.decision === 'allow') await catalog.approve(project, name, digest)
     return answer.decision === 'allow'
