@@ -1,7 +1,7 @@
 import type { ConfigEntry } from '@matrix/protocol/http'
 import { emptyLayer, type Layer } from './layer.ts'
 import type { Merged, Placed } from './merge.ts'
-import { type AuthGroup, isSecret, isSettingKey, type SettingKey, settingOf, settings } from './settings.ts'
+import { type AuthGroup, isSecret, isSettingKey, type SettingKey, settingOf, settings, stepsOf } from './settings.ts'
 
 /** Every setting there is, in the order of the table, with what is in force and where that comes from. */
 export function viewEntries(
@@ -15,7 +15,7 @@ export function viewEntries(
       const placed = [...merged].filter(([each]) => each === key || each.startsWith(`${key}.`))
       const given = key === 'authGroups' ? Object.entries(environment) : []
       const entries = [
-        ...placed.flatMap(([each, value]) => placedEntries(key, each.split('.'), value, layers)),
+        ...placed.flatMap(([each, value]) => placedEntries(key, stepsOf(each), value, layers)),
         ...given.flatMap(([name, group]) => leavesOf([key, name], group).map((leaf) => entry(key, leaf, nowhere))),
       ]
       return entries.length > 0 ? entries : [defaultEntry(key)]

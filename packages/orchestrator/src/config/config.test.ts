@@ -398,6 +398,18 @@ test('an unset value is gone, and so is the entry that has nothing left', async 
   expect(JSON.parse(world.disk.get(globalFile) ?? '')).toEqual({ model: 'm' })
 })
 
+test.each(['gpt-4.1', 'claude-3.5', 'qwen2.5-coder:7b', 'plain'])('the price of %s is set and unset', async (model) => {
+  const { config, world } = open({})
+  await config.set('global', `prices.${model}`, { input: 1, output: 2 })
+  await config.set('global', `prices.${model}.cacheRead`, 0.5)
+  expect((await config.resolve()).settings.prices).toEqual({ [model]: { input: 1, output: 2, cacheRead: 0.5 } })
+  await config.unset('global', `prices.${model}.cacheRead`)
+  expect((await config.resolve()).settings.prices).toEqual({ [model]: { input: 1, output: 2 } })
+  await config.unset('global', `prices.${model}`)
+
+  expect(JSON.parse(world.disk.get(globalFile) ?? '')).toEqual({})
+})
+
 test('unsetting what is not set changes nothing', async () => {
   const { config, world } = open({ [globalFile]: '{}' })
   world.onWrite = () => {

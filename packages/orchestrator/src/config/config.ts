@@ -17,6 +17,7 @@ import {
   type SettingKey,
   settingOf,
   settings,
+  stepsOf,
 } from './settings.ts'
 import { openTrust, subjectDigest, type Trust } from './trust.ts'
 
@@ -311,7 +312,7 @@ function getLayer(layers: Layer[], name: ConfigLayer): Layer {
 }
 
 function checkKey(layer: ConfigLayer, key: string): string[] {
-  const path = key.split('.')
+  const path = stepsOf(key)
   const [first = ''] = path
   if (!isSettingKey(first) || path.some((step) => step === ''))
     throw new MatrixError('CONFIG_INVALID', `There is no setting ${JSON.stringify(key)}.`, {

@@ -418,6 +418,15 @@ export function isSettingKey(key: string): key is SettingKey {
   return Object.hasOwn(settings, key)
 }
 
+/** The steps of a key such as `authGroups.work.openaiApiKey`. Names of models have dots of their own: `prices.gpt-4.1.input`. */
+export function stepsOf(key: string): string[] {
+  const steps = key.split('.')
+  if (steps[0] !== 'prices' || steps.length < 3) return steps
+  const hasField = Object.hasOwn(ModelPrice.shape, steps.at(-1) ?? '')
+  const model = steps.slice(1, hasField ? -1 : undefined).join('.')
+  return ['prices', model, ...(hasField ? steps.slice(-1) : [])]
+}
+
 export function settingOf(key: SettingKey): Setting {
   return settings[key]
 }
