@@ -1,8 +1,9 @@
 import type { Family } from '../attack.ts'
+import { gate } from './gate.ts'
 import { http } from './http.ts'
 import { packageFamily } from './packages.ts'
 import { proxy } from './proxy.ts'
 import { repositoryFamily } from './repository.ts'
 import { files, shell } from './shell.ts'
 
-export const families: readonly Family[] = [shell, files, proxy, repositoryFamily, packageFamily, http]
+export const families: readonly Family[] = [shell, files, proxy, repositoryFamily, packageFamily, gate, http]
