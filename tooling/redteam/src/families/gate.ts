@@ -70,12 +70,7 @@ const attacks: GateAttack[] = [
   attack('stand beside the real command with an allowed one', 'run', { c: 'cat secret.txt', command: 'echo a' }),
   attack('hide the command in an argument that is not declared', 'run', { c: 'echo a', cmd: 'cat secret.txt' }),
   attack('give the path as a list', 'open', { p: ['secret.txt'] }),
-  attack(
-    'give the path as an object',
-    'open',
-    { p: { toString: 'secret.txt' } },
-    /must be string|expected string|not what|invalid/i,
-  ),
+  attack('give the path as an object', 'open', { p: { toString: 'secret.txt' } }),
 ]
 
 function attack(name: string, tool: GateAttack['tool'], args: Arguments, evidence = refused): GateAttack {
