@@ -5,12 +5,11 @@ import type { Step } from './obedient-model.ts'
 import type { Project } from './project.ts'
 import { expectProgram } from './run-command.ts'
 import type { Stage } from './stage.ts'
-import { expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
+import { COMMAND_LIMIT_MS, expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
 import { terminalEnvironment } from './terminal-environment.ts'
 
 export type Inside = { run: SuiteRun /** What of the job went wrong. */; faults: string[] }
 
-const TIMEOUT_MS = 600_000
 const note = ' (Edited by an agent.)'
 
 /** The same commands as an agent's, then its job: edit, test, commit with git in the shell, done, merge. */
@@ -35,7 +34,7 @@ async function hostsOf({ source }: Project): Promise<string[]> {
 function stepsOf({ name, setup, test, job }: Project): Step[] {
   const bash = (command: string, record: string) => ({
     tool: 'bash',
-    input: { command: recorded(command, record), timeout_ms: TIMEOUT_MS },
+    input: { command: recorded(command, record), timeout_ms: COMMAND_LIMIT_MS },
   })
   const edit = { path: job.file, old_string: job.text, new_string: `${job.text}${note}` }
   return [

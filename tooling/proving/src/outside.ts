@@ -1,6 +1,6 @@
 import type { Project } from './project.ts'
 import { runProgram } from './run-command.ts'
-import { expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
+import { COMMAND_LIMIT_MS, expectRecorded, readRun, recorded, type SuiteRun } from './suite-run.ts'
 import { terminalEnvironment } from './terminal-environment.ts'
 
 /** Sets the project up and tests it as its developer does in a terminal. */
@@ -19,7 +19,8 @@ export async function testOutside(project: Project, folder: string): Promise<Sui
 }
 
 async function runInTerminal(command: string, folder: string): Promise<void> {
-  await runProgram([...withoutCapabilities(), 'bash', '-c', command], { cwd: folder, env: terminalEnvironment() })
+  const options = { cwd: folder, env: terminalEnvironment(), timeoutMs: COMMAND_LIMIT_MS }
+  await runProgram([...withoutCapabilities(), 'bash', '-c', command], options)
 }
 
 /** Root may read and write what its mode forbids, and no sandbox grants that: tests that expect a refusal would differ. */

@@ -21,4 +21,6 @@ export type Project = {
   differences?: readonly { tests: string; why: string }[]
   /** Among the few that every change is checked with. */
   quick?: true
+  /** Among those on which the way from a clone to the first agent is measured. */
+  isFirst?: true
 }

@@ -22,7 +22,7 @@ export type Stage = {
 }
 
 const cli = dirname(createRequire(import.meta.url).resolve('@matrix/cli/package.json'))
-const bin = join(cli, 'bin/matrix.js')
+export const matrixBin = join(cli, 'bin/matrix.js')
 /** What runs here was built into these folders. */
 export const builds: readonly string[] = [join(cli, 'dist'), join(cli, 'node_modules/@matrix/daemon/dist')]
 
@@ -35,13 +35,13 @@ export async function openStage(folder: string): Promise<Stage> {
   const data = join(folder, 'data')
   const env = { ...terminalEnvironment(), MXD_DATA_DIR: data }
   // A run that was killed leaves its daemon behind.
-  await runProgram([process.execPath, bin, 'daemon', 'stop'], { cwd: '/', env })
+  await runProgram([process.execPath, matrixBin, 'daemon', 'stop'], { cwd: '/', env })
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const model = await startObedientModel()
   const authGroups = { obedient: { provider: 'anthropic', anthropicApiKey: 'obedient', anthropicBaseUrl: model.url } }
   writeFileSync(join(data, 'config.json'), JSON.stringify({ authGroups }), { mode: 0o600 })
-  const matrix = (cwd: string, ...args: string[]) => expectProgram([process.execPath, bin, ...args], { cwd, env })
+  const matrix = (cwd: string, ...args: string[]) => expectProgram([process.execPath, matrixBin, ...args], { cwd, env })
   const logOf = (repository: string) => matrix(repository, 'logs', 'root', '--verbose')
   await matrix(folder, 'daemon', 'start', '--port', '0')
   const client = await connectLocal(data)
@@ -70,13 +70,14 @@ export async function openStage(folder: string): Promise<Stage> {
 
 type Waiting = { client: Client; repository: string; complaints: readonly string[] }
 
-async function untilDone({ client, repository, complaints }: Waiting): Promise<TaskView> {
+/** Waits for the root agent of a project. Anything that it asks of a user is a finding. */
+export async function untilDone({ client, repository, complaints }: Waiting): Promise<TaskView> {
   const project = (await client.listProjects()).find(({ path }) => path === repository)
   if (!project) throw new Error(`${repository} is not a project.`)
   let quietSince = Date.now()
   for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(250)) {
     if (complaints.length > 0) throw new Error(`The model refused a request: ${complaints[0]}`)
-    await allowSetup(client, project.id)
+    await expectNoQuestion(client, project.id)
     const root = (await client.listTasks({ projectId: project.id })).find(({ parentId }) => parentId === null)
     if (!root) throw new Error(`${repository} has no root task.`)
     if (root.problem) throw new Error(`The agent is ${root.activity}: ${root.problem.message}`)
@@ -88,18 +89,7 @@ async function untilDone({ client, repository, complaints }: Waiting): Promise<T
   throw new Error(`The agent was not done after ${LIMIT_MS / 60_000} minutes.`)
 }
 
-/** Approves what a user approves once; anything else that waits for one is a finding. */
-async function allowSetup(client: Client, projectId: string): Promise<void> {
-  for (const { id, kind, text, approval } of await client.listAttention({ projectId })) {
-    if (!approval) {
-      if (kind === 'review') continue
-      throw new Error(`The agent needs a user (${kind}): ${text}`)
-    }
-    const { inputDigest } = approval
-    await client.answerApproval({
-      projectId,
-      approvalId: id,
-      body: { decision: 'allow', scope: 'always', inputDigest },
-    })
-  }
+async function expectNoQuestion(client: Client, projectId: string): Promise<void> {
+  const open = (await client.listAttention({ projectId })).find(({ kind }) => kind !== 'review')
+  if (open) throw new Error(`The agent needs a user (${open.kind}): ${open.text}`)
 }

@@ -4,8 +4,13 @@ import type { Project } from './project.ts'
 import type { Results } from './results/outcome.ts'
 import { readers } from './results/read-results.ts'
 
+/** The longest that an agent's command may take; the one outside gets no more. */
+export const COMMAND_LIMIT_MS = 600_000
+/** The exit codes of a shell from here on say that a signal ended the command. */
+const SIGNALLED = 128
+
 /** What one run of a test suite left behind. */
-export type SuiteRun = { results: Results; exit: string; ms: number }
+export type SuiteRun = { results: Results; ms: number }
 
 /**
  * A command that keeps its whole output, exit code and duration in files: what an agent's tool answers is shortened. One line,
@@ -24,10 +29,12 @@ export function expectRecorded(name: string, folder: string): void {
   throw new Error(`${name} ended with ${exit || 'nothing'} in ${folder}:\n${end}`)
 }
 
-/** Reads what a recorded test command left in a folder. */
+/** Reads what a recorded test command left in a folder. A run that was cut off says nothing about the tests it lacks. */
 export function readRun({ format }: Project, folder: string): SuiteRun {
+  const exit = read(folder, 'test.exit').trim()
+  if (exit === '' || Number(exit) >= SIGNALLED) expectRecorded('test', folder)
   const log = read(folder, 'test.log').replaceAll(folder, '.')
-  return { results: readers[format](log), exit: read(folder, 'test.exit').trim(), ms: Number(read(folder, 'test.ms')) }
+  return { results: readers[format](log), ms: Number(read(folder, 'test.ms')) }
 }
 
 function read(folder: string, file: string): string {

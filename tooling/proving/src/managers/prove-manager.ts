@@ -4,7 +4,7 @@ import { installPackages } from '../debian.ts'
 import type { Step } from '../obedient-model.ts'
 import { expectProgram } from '../run-command.ts'
 import type { Stage } from '../stage.ts'
-import { recorded } from '../suite-run.ts'
+import { COMMAND_LIMIT_MS, recorded } from '../suite-run.ts'
 import { terminalEnvironment } from '../terminal-environment.ts'
 import { type Manager, unlisted } from './manager.ts'
 import { writeFiles } from './registry-files.ts'
@@ -12,7 +12,6 @@ import { writeFiles } from './registry-files.ts'
 /** How a package manager fared in the default sandbox. Times are those of its two commands. */
 export type ManagerProof = { name: string; installMs: number; refusedMs: number; faults: string[] }
 
-const TIMEOUT_MS = 600_000
 /** A package manager that tries again for longer makes an agent wait for nothing. */
 const AT_ONCE_MS = 30_000
 
@@ -64,7 +63,7 @@ async function layOut({ files }: Manager, repository: string): Promise<void> {
 function stepsOf({ install, use, again, elsewhere }: Manager): Step[] {
   const bash = (command: string, record: string) => ({
     tool: 'bash',
-    input: { command: recorded(command, record), timeout_ms: TIMEOUT_MS },
+    input: { command: recorded(command, record), timeout_ms: COMMAND_LIMIT_MS },
   })
   const summary = 'The package is installed and used.'
   return [
