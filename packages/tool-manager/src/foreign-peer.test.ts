@@ -20,6 +20,7 @@ describe.each(peers)('a server of %s', (_, era, server) => {
       content: [{ type: 'text', text: '5' }],
       structured: { sum: 5 },
       isError: false,
+      reached: [],
     })
     expect(await call('fail')).toMatchObject({ isError: true })
     expect(events).toContainEqual(expect.objectContaining({ type: 'server_started', era, tools: tools.length }))

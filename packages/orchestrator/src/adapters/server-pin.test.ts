@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Manifest } from '@matrix/manifest'
@@ -9,14 +9,16 @@ import { notesServer } from './notes-server.testing.ts'
 import { createServerPin } from './server-pin.ts'
 
 test('a server of the settings runs as it was agreed to, and is refused when its bytes are others', async () => {
-  const repository = await realpath(await mkdtemp(join(tmpdir(), 'matrix-config-servers-')))
-  onTestFinished(() => rm(repository, { recursive: true }))
-  await chmod(repository, 0o755)
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'matrix-config-servers-')))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await chmod(folder, 0o755)
+  const repository = join(folder, 'repository')
+  await mkdir(repository)
   const file = join(repository, 'notes.mjs')
   await writeFile(file, notesServer('Reads a note.'), { mode: 0o644 })
   const around = {
     sandbox: await openSandbox({ mode: 'auto', unboxedAgreed: true }),
-    store: openPackageStore(join(repository, 'packages'), { offline: true }),
+    store: openPackageStore(join(folder, 'packages'), { offline: true }),
     redactor: openRedactor(),
   }
   const project = { id: 'p1', path: repository }
