@@ -116,7 +116,10 @@ export const commandExamples: Record<string, readonly string[]> = {
     'matrix call bash -m agents/neo.json --args @arguments.json --yes',
   ],
   doctor: ['matrix doctor'],
-  'serve-tools': ['matrix serve-tools --stdio --root ~/code/shop'],
+  'serve-tools': [
+    'matrix serve-tools --stdio --root ~/code/shop',
+    'matrix serve-tools --stdio --host registry.npmjs.org',
+  ],
   'mock-provider': ['matrix mock-provider playbook.json --port 8000'],
   import: ['matrix import .mcp.json --out agents/mine.json', 'matrix import ~/.cursor/mcp.json'],
   digest: ['matrix digest @modelcontextprotocol/server-filesystem@2026.8.31', 'matrix digest agents/default.json'],

@@ -135,8 +135,13 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   program
     .command('serve-tools')
     .summary('serve Matrix’s own tools (bash, files, search) to any MCP client')
+    .description(
+      'Serve Matrix’s own tools (bash, files, search) to any MCP client, in a sandbox: they read and write the folder, run the programs in your PATH, and have no network but the hosts that you name. The first line on standard error says whether they are sandboxed.',
+    )
     .requiredOption('--stdio', 'over standard input and output')
     .option('--root <dir>', 'the folder to work in; this one when left out')
+    .option('--host <host...>', 'a host that commands may reach, such as registry.npmjs.org or *.example.com')
+    .option('--unsandboxed', 'run the tools without a sandbox, with all your rights on this machine')
     .action(async (options) => done(await (await import('./commands/serve-tools.ts')).serveTools(options)))
 
   program

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { failTool, localAgent, readTool, serverScript } from '../local-server.testing.ts'
-import { folderWith, matrix, matrixBin } from '../matrix-process.testing.ts'
+import { folderWith, matrix } from '../matrix-process.testing.ts'
 
 // Where the machine cannot box anything, everything else still has to work.
 const verify = ['verify', '--unsandboxed']
@@ -262,42 +260,9 @@ test('a git that the daemon refuses is refused by the doctor', async () => {
   })
 })
 
-test('the built-in tools are served to any client over stdio', async () => {
-  const initialize = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'initialize',
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-  }
-  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} }
-  const input = `${JSON.stringify(initialize)}\n${JSON.stringify(list)}\n`
-  const { stdout, code } = await matrix(['serve-tools', '--stdio'], { cwd: folderWith(), input })
-
-  expect(stdout).toContain('"name":"edit_file"')
-  expect(code).toBe(0)
-})
-
 test('the built-in tools of this command are the ones that the shipped manifests pin', () => {
   const built = readFileSync(new URL('../../dist/serve-tools.mjs', import.meta.url))
   const shipped = readFileSync(new URL('../../../../agents/default.json', import.meta.url), 'utf8')
 
   expect(shipped).toContain(`sha256:${createHash('sha256').update(built).digest('hex')}`)
-})
-
-test('a client of SDK 1.x works with the built-in tools', async () => {
-  const cwd = folderWith({ 'note.txt': 'remember the milk' })
-  const client = new Client({ name: 'foreign', version: '1.0.0' })
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [matrixBin, 'serve-tools', '--stdio'], cwd }),
-  )
-  onTestFinished(() => client.close())
-  const { tools } = await client.listTools()
-  const read = await client.callTool({ name: 'read_file', arguments: { path: 'note.txt' } })
-  const missing = await client.callTool({ name: 'read_file', arguments: { path: 'gone.txt' } })
-
-  expect(tools.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['bash', 'background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search']),
-  )
-  expect(JSON.stringify(read.content)).toContain('remember the milk')
-  expect(missing.isError).toBe(true)
 })
