@@ -47,7 +47,14 @@ export { formatToolUri, isExactVersion, isPin, parseToolUri, type ToolUri } from
 export { buildWireNames, type WireNames } from './manifest/wire-name.ts'
 export { findFixedStart, isCommandAllowed, isCommandDenied } from './policy/command-pattern.ts'
 export { isHostDenied, matchesHostList } from './policy/host-list.ts'
-export { isPathDenied, matchesPathList, mayHoldDenied, type PathBase } from './policy/path-list.ts'
+export {
+  compilePathList,
+  fixedFolders,
+  isPathDenied,
+  matchesPathList,
+  mayHoldDenied,
+  type PathBase,
+} from './policy/path-list.ts'
 export { Hook, HookTrigger, Policy, ToolSettings } from './policy/policy.ts'
 export { renameServers } from './policy/policy-alias.ts'
 export { findToolSettings, isToolAllowed, isToolVisible, matchesHook, type ToolName } from './policy/tool-pattern.ts'

@@ -25,6 +25,7 @@ import { defaultPathBase } from './call-target.ts'
 import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
 import type { ManagedServer } from './managed-server.ts'
+import { hasPathRules, pathRulesOf } from './path-confinement.ts'
 import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
 import { findHostRule } from './sandbox/egress-rule.ts'
 import type { LockFiles } from './server-launch.ts'
@@ -85,6 +86,8 @@ export type Tools = {
   serverOf(tool: ResolvedTool): PooledServer
   /** What a lock or Matrix itself says of a tool; undefined where only its server can. */
   definitionOf(tool: ResolvedTool): ToolSurface | undefined
+  /** Whether its sandbox holds it to its lists of paths, so that its arguments need not be looked at. */
+  isConfined(tool: ResolvedTool): boolean
   /** Which of its arguments are paths, commands and hosts, where that is known. */
   rolesOf(tool: ResolvedTool): ArgumentRoles | undefined
   report(event: CallEvent): void
@@ -119,9 +122,10 @@ export function bootTools(options: BootOptions): Tools {
   const leased = (server: Server, wanted: SideEffect | undefined): PooledServer => {
     const { alias } = server
     const ofServer = callable.filter((tool) => tool.server.alias === alias)
-    const together = sharesProcess(server, lockedServer(lock, server)) || wanted === undefined
-    const served = together ? ofServer : ofServer.filter(({ tool }) => tool.side_effect_class === wanted)
-    const key = together ? alias : `${alias} ${wanted}`
+    const isTogether = sharesProcess(server, lockedServer(lock, server))
+    const group = wanted === undefined ? undefined : isTogether ? apart(server, wanted, grant.policy) : wanted
+    const served = ofServer.filter(({ tool }) => isOfGroup(tool.side_effect_class, group))
+    const key = group === undefined ? alias : `${alias} ${group}`
     const known = leases.get(key)
     if (known) return known.lease.server
     const lease = pool.lease({
@@ -130,6 +134,7 @@ export function bootTools(options: BootOptions): Tools {
       lockFiles: options.lockFiles,
       sideEffects: sideEffectsOf(served, ofServer, manifest),
       hosts: hostsOf(served, grant.policy),
+      paths: pathRulesOf(served, grant.policy, base),
       worktree,
       base: options.base,
     })
@@ -167,6 +172,7 @@ export function bootTools(options: BootOptions): Tools {
     serverOf: ({ server, tool }) => leased(server, tool.side_effect_class),
     definitionOf: (tool) => definitionOf(tool, lock),
     rolesOf: (tool) => rolesOf(tool, lock),
+    isConfined: (tool) => isConfined(tool, pool),
     report: (event) => options.onEvent?.(event),
     async specs({ waitMs = 10_000 } = {}) {
       const unlocked = manifest.servers.filter((server) => !lockedServer(lock, server))
@@ -235,6 +241,25 @@ function sharesProcess(server: Server, locked: LockedServer | undefined): boolea
   return server.transport === 'http' || isOwnServer(server) || (locked?.transport === 'stdio' && !!locked.keeps_state)
 }
 
+/** Which of Matrix's own tools share a process: all, unless only the shell is held to lists of paths. */
+function apart(server: Server, wanted: SideEffect, policy: Policy | undefined): ProcessGroup | undefined {
+  if (
+    !isOwnServer(server) ||
+    !policy ||
+    !hasPathRules(findToolSettings(policy.toolsSettings, { server: undefined, tool: 'bash' }))
+  )
+    return undefined
+  return wanted === 'shell' ? 'shell' : 'other'
+}
+
+/** The tools of one class, or all that are no shell. */
+type ProcessGroup = SideEffect | 'other'
+
+function isOfGroup(sideEffect: SideEffect, group: ProcessGroup | undefined): boolean {
+  if (group === undefined) return true
+  return group === 'other' ? sideEffect !== 'shell' : sideEffect === group
+}
+
 /** A shell reaches the network by what it starts, so it has it wherever the agent may; and it writes where its server does. */
 function sideEffectsOf(
   served: readonly ResolvedTool[],
@@ -265,6 +290,11 @@ function hostsOf(served: readonly ResolvedTool[], policy: Policy | undefined): s
   const lists = reaching.map((tool) => policy && findToolSettings(policy.toolsSettings, policyName(tool))?.allowedHosts)
   const hosts = lists.flatMap((list) => list ?? ['*']).map((host) => host.toLowerCase().replace(/\.$/, ''))
   return [...new Set(hosts)].filter((host) => findHostRule(host))
+}
+
+/** Whether the sandbox of a tool holds it to its lists of paths, whatever its arguments are. */
+function isConfined({ server, tool }: ResolvedTool, pool: ServerPool): boolean {
+  return pool.sandbox.isBoxing && isOwnServer(server) && tool.side_effect_class === 'shell'
 }
 
 function lockedServer(lock: Lock | undefined, { alias }: Server): LockedServer | undefined {

@@ -8,6 +8,7 @@ import type { CallProgress, RawResult } from './connection.ts'
 import { checkGate, checkTool, leavesOutDenied, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
 import { isTooDeep } from './json-depth.ts'
+import { hasPathRules } from './path-confinement.ts'
 import type { Redactor } from './redactor.ts'
 import type { ResolvedTool } from './registry.ts'
 import { describeRefused } from './sandbox/asked-hosts.ts'
@@ -118,10 +119,12 @@ async function readTarget(
   // Following links costs more than most calls do, so only those with something to hold them against are looked at.
   if (!settings) return noTarget
   const known = { roles: tools.rolesOf(tool), schema: definition.inputSchema, isOwn: isOwnServer(tool.server) }
-  return findCallTarget(input, tools.gate.base, known, {
-    hasPathRule: Boolean(settings.allowedPaths ?? settings.deniedPaths),
+  const isConfined = tools.isConfined(tool)
+  const target = await findCallTarget(input, tools.gate.base, known, {
+    hasPathRule: hasPathRules(settings) && !isConfined,
     hasCommandRule: Boolean(settings.allowedCommands ?? settings.deniedCommands),
   })
+  return isConfined ? { ...target, named: { ...target.named, paths: true } } : target
 }
 
 /** Of a server without a lock only the server itself can say it. */

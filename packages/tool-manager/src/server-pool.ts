@@ -22,6 +22,7 @@ import { type AskedHosts, openAskedHosts } from './sandbox/asked-hosts.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import type { BoxPolicy } from './sandbox/box-policy.ts'
 import type { HostList } from './sandbox/egress-proxy.ts'
+import { findRuledPaths, type PathRules } from './sandbox/path-rule.ts'
 import type { RunningProgram } from './sandbox/running-program.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { type LockFiles, resolveLaunch, type ServerLaunch } from './server-launch.ts'
@@ -73,6 +74,8 @@ export type ServerUse = {
   worktree?: string | undefined
   /** The only hosts that it reaches; with `*` also those of the project, and those alone when absent. */
   hosts?: readonly string[] | undefined
+  /** The lists of paths that all of its tools are held to. */
+  paths?: PathRules | undefined
   /** Where relative files of the manifest start. */
   base?: string | undefined
 }
@@ -271,14 +274,15 @@ export function serverIdentity(server: Server, locked: LockedServer | undefined)
   return digestValue({ server, surface: locked?.surface })
 }
 
-function keyOf({ server, locked, sideEffects, worktree, hosts, base }: ServerUse): string {
-  return digestValue({ server, surface: locked?.surface, sideEffects: [...sideEffects].sort(), worktree, hosts, base })
+function keyOf({ server, locked, sideEffects, worktree, hosts, paths, base }: ServerUse): string {
+  const effects = [...sideEffects].sort()
+  return digestValue({ server, surface: locked?.surface, sideEffects: effects, worktree, hosts, paths, base })
 }
 
 function boxLaunch(
   launch: ServerLaunch,
   env: Record<string, string>,
-  { sideEffects, worktree, hosts }: Omit<ServerUse, 'hosts'> & { hosts: HostList },
+  { sideEffects, worktree, hosts, paths }: Omit<ServerUse, 'hosts'> & { hosts: HostList },
   { readable = [], env: _, ...around }: Partial<Surroundings> = {},
 ): BoxLaunch {
   const place = (text: string) => placeWorkspace(text, worktree)
@@ -290,6 +294,7 @@ function boxLaunch(
       sideEffects,
       worktree,
       hosts,
+      ...(paths && findRuledPaths(paths)),
       readable: [...launch.readable, ...readable],
       ...around,
       programs: launch.programs,

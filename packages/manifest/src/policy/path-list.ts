@@ -10,13 +10,26 @@ export type PathBase = { cwd: string; home: string }
  */
 export function matchesPathList(paths: readonly string[], path: string, base: PathBase): boolean {
   const absolute = posix.resolve(base.cwd, path)
-  return paths.some((entry) => matchEntry(entry, absolute, base) === true)
+  return paths.some((entry) => compileEntry(entry, base)?.(absolute) === true)
 }
 
 /** Also when an entry cannot be read: what somebody meant to deny is not let through because of a typing error. */
 export function isPathDenied(paths: readonly string[], path: string, base: PathBase): boolean {
   const absolute = posix.resolve(base.cwd, path)
-  return paths.some((entry) => matchEntry(entry, absolute, base) !== false)
+  return paths.some((entry) => compileEntry(entry, base)?.(absolute) !== false)
+}
+
+/** The same as `matchesPathList` for many absolute paths. */
+export function compilePathList(paths: readonly string[], base: PathBase): (path: string) => boolean {
+  const entries = paths.map((entry) => compileEntry(entry, base))
+  return (path) => entries.some((matches) => matches?.(path) === true)
+}
+
+/** Where what an entry names is to be looked for: the entry itself, and for one with wildcards the folder before the first. */
+export function fixedFolders(entry: string, base: PathBase): { path: string; isWhole: boolean }[] {
+  const whole = { path: resolveEntry(entry, base, (name) => name), isWhole: true }
+  const start = startOf(resolveEntry(entry, base, escapeGlob))
+  return start === undefined ? [whole] : [whole, { path: start, isWhole: false }]
 }
 
 /** Whether something that is denied may lie in a folder, as far as the plain folders of an entry tell. */
@@ -24,10 +37,9 @@ export function mayHoldDenied(paths: readonly string[], folder: string, base: Pa
   const absolute = posix.resolve(base.cwd, folder)
   return paths.some((entry) => {
     const glob = resolveEntry(entry, base, escapeGlob)
-    const wildcard = glob.search(/(?<!\\)[*?[{]/)
+    const start = startOf(glob)
     const plain = resolveEntry(entry, base, (name) => name)
-    if (wildcard === -1) return isBelow(plain, absolute)
-    const start = glob.slice(0, glob.lastIndexOf('/', wildcard)).replace(/\\(.)/g, '$1') || '/'
+    if (start === undefined) return isBelow(plain, absolute)
     return isBelow(start, absolute) || isBelow(absolute, start) || isBelow(plain, absolute)
   })
 }
@@ -41,15 +53,26 @@ export function isReadablePath(entry: string): boolean {
   return entry !== '' && compileGlob(entry) !== undefined
 }
 
-/** `undefined` when the entry cannot be read. */
-function matchEntry(entry: string, path: string, base: PathBase): boolean | undefined {
+/** The plain folders before the first wildcard, if there is one. */
+function startOf(glob: string): string | undefined {
+  const wildcard = glob.search(/(?<!\\)[*?[{]/)
+  if (wildcard === -1) return undefined
+  return glob.slice(0, glob.lastIndexOf('/', wildcard)).replace(/\\(.)/g, '$1') || '/'
+}
+
+/** Answers `undefined` beside the entry as it is spelled when its wildcards cannot be read. */
+function compileEntry(entry: string, base: PathBase): ((path: string) => boolean | undefined) | undefined {
   if (entry === '') return undefined
   // A folder may really be called `[id]`, so the entry also counts as it is spelled.
   const plain = resolveEntry(entry, base, (name) => name)
-  if (isBelow(path, plain)) return true
   const glob = resolveEntry(entry, base, escapeGlob)
-  const [itself, below] = [glob, `${glob === '/' ? '' : glob}/**`].map(compileGlob)
-  return itself && below && (itself(path) || below(path))
+  let patterns: ReturnType<typeof compileGlob>[] | undefined
+  return (path) => {
+    if (isBelow(path, plain)) return true
+    patterns ??= [glob, `${glob === '/' ? '' : glob}/**`].map(compileGlob)
+    const [itself, below] = patterns
+    return itself && below && (itself(path) || below(path))
+  }
 }
 
 /** The folders an entry is relative to are names, not patterns, whatever characters they hold. */

@@ -8,6 +8,10 @@ export type BoxPolicy = {
   sideEffects: readonly SideEffect[]
   /** The folder to work in. It is at the same path inside, writable only with `write`. */
   worktree?: string | undefined
+  /** Paths that are there and cannot be read, listed or written. */
+  hidden?: readonly string[] | undefined
+  /** The only parts of the worktree that are there; all of it when absent. */
+  only?: readonly string[] | undefined
   /** With `network`: the only hosts that can be reached, `*` for every public one. None at all when left out. */
   hosts?: HostList | undefined
   /** No door to the network at all, whatever the side effects: for short programs that Matrix itself runs. */

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
@@ -28,10 +28,14 @@ export type BoxPlan = {
   filter: FilterRules
   limits: BoxLimits
   isGuarded: boolean
-  worktree: { path: string; isWritable: boolean } | undefined
+  worktree: { path: string; isWritable: boolean; only: readonly string[] | undefined } | undefined
+  /** Covered last, so that nothing shows through. */
+  hidden: readonly HiddenPath[]
   cwd: string
   searchPath: string
 }
+
+type HiddenPath = { path: string; isFolder: boolean }
 
 export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; cwd?: string | undefined }): BoxPlan {
   const has = (effect: BoxPolicy['sideEffects'][number]) => policy.sideEffects.includes(effect)
@@ -49,22 +53,24 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
   const within = [worktree?.path, ...(policy.writable ?? [])].find((path) => path !== undefined && isWithin(path, HOME))
   if (within) throw refused(`${within} lies where a sandbox has its home.`, `Keep nothing of Matrix in ${HOME}.`)
 
+  const mounts = byDepth(
+    systemMounts({ shell }),
+    [
+      ...programs.flatMap((path) => programMount(path, { shell, home: homedir() })),
+      ...own.map(checkOwn).map(readable),
+      ...(policy.toolchains ?? []).flatMap(toolchain),
+    ].filter(isApart),
+    worktree ? worktreeMounts(worktree) : [],
+    (policy.writable ?? [])
+      .map((path) => resolvePath(path, 'writable folder'))
+      .map(checkOwn)
+      .map(writable),
+    policy.home ? [{ kind: 'write', source: checkOwn(resolvePath(policy.home, 'home')), target: HOME }] : [],
+    policy.scratch ? [{ kind: 'write', source: checkOwn(policy.scratch), target: '/tmp' }] : [],
+  )
   return {
-    mounts: byDepth(
-      systemMounts({ shell }),
-      [
-        ...programs.flatMap((path) => programMount(path, { shell, home: homedir() })),
-        ...own.map(checkOwn).map(readable),
-        ...(policy.toolchains ?? []).flatMap(toolchain),
-      ].filter(isApart),
-      worktree ? [{ kind: worktree.isWritable ? 'write' : 'read', source: worktree.path, target: worktree.path }] : [],
-      (policy.writable ?? [])
-        .map((path) => resolvePath(path, 'writable folder'))
-        .map(checkOwn)
-        .map(writable),
-      policy.home ? [{ kind: 'write', source: checkOwn(resolvePath(policy.home, 'home')), target: HOME }] : [],
-      policy.scratch ? [{ kind: 'write', source: checkOwn(policy.scratch), target: '/tmp' }] : [],
-    ),
+    mounts,
+    hidden: findHidden(policy.hidden ?? [], mounts),
     overlays: (policy.overlays ?? []).map(({ source, target }) => ({ ...readable(source), target })),
     files: (policy.files ?? []).map(checkFile),
     network,
@@ -130,8 +136,12 @@ function listArguments(
     ...(has('/tmp') ? [] : ['--perms', '1777', ...scratch('/tmp', limits.scratchBytes)]),
     ...(has(HOME) ? [] : ['--perms', '0700', ...scratch(HOME, limits.scratchBytes)]),
     ...['--dir', '/run', '--dir', '/var', '--symlink', '/tmp', '/var/tmp'],
+    ...(plan.worktree?.only ? ['--dir', plan.worktree.path] : []),
     ...plan.mounts.flatMap((mount) => formatMount(mount, locate)),
-    ...coverProtected(plan.overlays, protectedPaths).flatMap((mount) => formatMount(mount, locate)),
+    ...coverProtected(plan.overlays, protectedPaths)
+      .filter(({ target }) => isVisible(target, plan.worktree))
+      .flatMap((mount) => formatMount(mount, locate)),
+    ...plan.hidden.flatMap(formatHidden),
     ...files.flatMap(({ target, fd }) => ['--perms', '0444', '--file', String(fd), target]),
     ...(egressSocket ? ['--ro-bind', locate(egressSocket), EGRESS_SOCKET] : []),
     // Only after the last mount point is there: they are folders of these two.
@@ -169,12 +179,36 @@ function coverProtected(overlays: readonly Mount[], protectedPaths: readonly str
   return protectedPaths.map((path) => covers.get(path) ?? readable(path))
 }
 
-function planWorktree({ worktree, sideEffects }: BoxPolicy): BoxPlan['worktree'] {
+function planWorktree({ worktree, sideEffects, only }: BoxPolicy): BoxPlan['worktree'] {
   const isWanted = sideEffects.some((effect) => effect === 'read' || effect === 'write' || effect === 'shell')
   if (!worktree || !isWanted) return undefined
   const path = resolvePath(worktree, 'worktree')
   if (!statSync(path).isDirectory()) throw refused(`The worktree ${path} is not a folder.`)
-  return { path: checkOwn(path), isWritable: sideEffects.includes('write') }
+  return { path: checkOwn(path), isWritable: sideEffects.includes('write'), only }
+}
+
+type Worktree = NonNullable<BoxPlan['worktree']>
+
+function worktreeMounts({ path, isWritable, only = [path] }: Worktree): Mount[] {
+  return only.map((each) => ({ kind: isWritable ? 'write' : 'read', source: each, target: each }))
+}
+
+function isVisible(target: string, worktree: Worktree | undefined): boolean {
+  return !worktree?.only || worktree.only.some((path) => isWithin(target, path))
+}
+
+/** Only what a mount would show; for the rest, covering it would be the first sign that it exists. */
+function findHidden(paths: readonly string[], mounts: readonly Mount[]): HiddenPath[] {
+  return paths.flatMap((path) => {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    const isShown = mounts.some(({ kind, target }) => kind !== 'link' && isWithin(path, target))
+    return found && isShown ? [{ path, isFolder: found.isDirectory() }] : []
+  })
+}
+
+/** An empty folder that is closed, or a device where devices do not work. */
+function formatHidden({ path, isFolder }: HiddenPath): string[] {
+  return isFolder ? ['--perms', '0000', '--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path]
 }
 
 /** A folder that holds the system, or everything somebody owns, is not handed to a tool; nor is a part of the kernel. */
