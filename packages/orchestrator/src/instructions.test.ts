@@ -82,7 +82,7 @@ test('a pipe, five megabytes, hidden characters and bytes that are no text do no
   expect([large?.text.length, large?.notes]).toEqual([32_000, ['cut after 32000 of 5000000 characters']])
 
   put('worktree/AGENTS.md', 'Run\u200B \u202Emake\u{E0041}.')
-  expect((await read()).given[0]).toMatchObject({ text: 'Run make.', notes: ['3 hidden characters were removed'] })
+  expect((await read()).given[0]).toMatchObject({ text: 'Run make.', notes: ['3 invisible characters were removed'] })
 
   writeFileSync(join(base, 'worktree/AGENTS.md'), Buffer.from([0x61, 0xff, 0x62]))
   expect((await read()).given[0]?.text).toBe('a\uFFFDb')

@@ -1,5 +1,5 @@
 import { dirname, join, relative, resolve } from 'node:path'
-import { MatrixError, stripHiddenCharacters } from '@matrix/protocol'
+import { MatrixError, removeInvisible } from '@matrix/protocol'
 import { findImports } from './instruction-imports.ts'
 import type { Files } from './world.ts'
 
@@ -96,8 +96,8 @@ async function readText(files: Files, path: string, folder: string): Promise<Rea
   try {
     const found = await files.read(path, { inside: folder })
     if (found === undefined || found.trim() === '') return undefined
-    const { text, removed } = stripHiddenCharacters(found.trim())
-    return { text, notes: removed > 0 ? [`${removed} hidden characters were removed`] : [] }
+    const { text, removed } = removeInvisible(found.trim())
+    return { text, notes: removed > 0 ? [`${removed} invisible characters were removed`] : [] }
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
     return { text: '', notes: [`not read: ${error.message}`] }

@@ -1,4 +1,4 @@
-import { builtinTools, orchestratorTools, printableLine, stripHiddenCharacters } from '@matrix/protocol'
+import { builtinTools, orchestratorTools, printableLine, removeInvisible } from '@matrix/protocol'
 import type { Instructions } from './instructions.ts'
 import { promptText } from './prompt-text.ts'
 import { formatSurroundings, type SurroundingsFacts } from './surroundings-text.ts'
@@ -109,7 +109,7 @@ function formatInstructions({ given, nested }: Instructions): string {
 }
 
 function shownMemory(memory: string | undefined): string {
-  const text = stripHiddenCharacters(memory?.trim() ?? '').text
+  const text = removeInvisible(memory?.trim() ?? '').text
   if (text === '') return '(empty)'
   if (text.length <= MAX_MEMORY) return text
   const start = text.indexOf('\n', text.length - MAX_MEMORY) + 1 || text.length - MAX_MEMORY

@@ -20,17 +20,6 @@ export function findHiddenCharacters(text: string): string[] {
   return plain.test(text) ? [] : [...new Set(text.match(everyHidden)?.map(codePoint))]
 }
 
-/** The text without its hidden characters, and how many there were. */
-export function stripHiddenCharacters(text: string): { text: string; removed: number } {
-  if (plain.test(text)) return { text, removed: 0 }
-  let removed = 0
-  const stripped = text.replace(everyHidden, () => {
-    removed += 1
-    return ''
-  })
-  return { text: stripped, removed }
-}
-
 /** Text from outside made fit for a terminal: what is hidden becomes visible, line breaks and tabs stay. */
 export function printable(text: string): string {
   return text.replace(everyHidden, (character) => `<${codePoint(character)}>`)

@@ -26,9 +26,9 @@ export {
   hasHiddenCharacters,
   printable,
   printableLine,
-  stripHiddenCharacters,
 } from './hidden-characters.ts'
 export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
+export { removedNote, removeInvisible, removeInvisibleDeep } from './invisible-text.ts'
 export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
 export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
 export {

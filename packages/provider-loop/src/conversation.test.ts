@@ -36,6 +36,27 @@ describe.each(dialects)('as %s', (dialect) => {
     )
   }, 600_000)
 
+  test('nothing invisible is said to the model, by whomever, and it is told how much was removed', () => {
+    const hidden = 'see\u{E0068}\u{E0069}n\u200B'
+    const result: DurableEvent = {
+      type: 'tool_result',
+      ...stamp,
+      callId: 'c1',
+      content: [{ type: 'text', text: hidden }],
+      isError: true,
+    }
+    const consumed: DurableEvent = { type: 'messages_consumed', ...stamp, messageIds: ['m1'] }
+    const notice: DurableEvent = { type: 'notice', ...stamp, text: hidden }
+    const list = walkEventsToMessages(
+      [consumedMessage(hidden), consumed, toolCall('c1', 'x'), completed, result, notice],
+      adapter,
+    ).join()
+
+    expect(list).not.toMatch(/[\u{E0000}-\u{E007F}\u200B]/u)
+    expect(list.match(/seen/g)).toHaveLength(3)
+    expect(list.match(/3 invisible characters were removed/g)).toHaveLength(3)
+  })
+
   test('old tool names are read as the new ones', () => {
     const list = walkEventsToMessages([consumedMessage('Go'), toolCall('c1', 'bash'), completed], adapter).join()
 

@@ -1,4 +1,4 @@
-import type { DurableEvent, QueueMessage, TokenUsage } from '@matrix/protocol'
+import { type DurableEvent, type QueueMessage, removeInvisible, type TokenUsage } from '@matrix/protocol'
 import { formatMessage, type UserPart } from './message-text.ts'
 import type {
   AnsweredCall,
@@ -8,6 +8,7 @@ import type {
   ToolUse,
 } from './provider-adapter.ts'
 import { formatRequestJson } from './request-json.ts'
+import { seenParts } from './seen-part.ts'
 import { createSerializedHistory } from './serialized-history.ts'
 import { currentToolName } from './tool-name-aliases.ts'
 
@@ -71,7 +72,8 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     hear([{ type: 'text', text }])
   }
 
-  function hear(heard: UserPart[]): void {
+  function hear(said: UserPart[]): void {
+    const heard = said.flatMap(seenParts)
     parts.push(...heard)
     tokens += heard.reduce((sum, part) => sum + estimateTokens(part), 0)
     if (heard.length > 0) unanswered = true
@@ -122,8 +124,9 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
   function answer(callId: string, result: ToolResult): void {
     closeTurn()
     if (results.has(callId) || !calls.some((call) => call.callId === callId)) return
-    results.set(callId, result)
-    tokens += result.content.reduce((sum, part) => sum + estimateTokens(part), 0)
+    const content = result.content.flatMap(seenParts)
+    results.set(callId, { ...result, content })
+    tokens += content.reduce((sum, part) => sum + estimateTokens(part), 0)
     unanswered = true
   }
 
@@ -134,7 +137,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
       inbox.delete(id)
       consumed.add(id)
       if (message.source === 'compact') compacting ??= { reason: 'manual', idle: false }
-      if (message.source === 'user') requests.push(message.text)
+      if (message.source === 'user') requests.push(removeInvisible(message.text).text)
       hear(formatMessage(message))
     }
   }

@@ -1,4 +1,4 @@
-import { type DurableEvent, type Event, loopTools, type ToolSpec } from '@matrix/protocol'
+import { type DurableEvent, type Event, loopTools, removeInvisibleDeep, type ToolSpec } from '@matrix/protocol'
 import { interruptedText } from './conversation.ts'
 import { type AgentRequest, applyEvent, type Route, type Run, record, takeRoute } from './run.ts'
 import { readDone } from './tools.ts'
@@ -11,7 +11,8 @@ export async function* startRun(run: Run, request: AgentRequest): AsyncGenerator
   const events = [...(request.events ?? [])]
   const frozen = events.findLast((event): event is SessionConfig => event.type === 'session_config')
   const route = findRoute(run.routes, frozen)
-  const settings = frozen ?? { systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) }
+  const settings =
+    frozen ?? removeInvisibleDeep({ systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) })
 
   await takeRoute(run, route ?? run.route, settings)
   for (const event of events) applyEvent(run, event)

@@ -9,6 +9,22 @@ test('a call by wire name and one by pinned URI reach the same tool', async () =
   expect(textOf(await call('matrix://tool/mcp/scripted/echo@1.0.0', { value: 'hello' }))).toBe('hello')
 })
 
+test('what a reader of a result does not see is removed from every part of it, and the result says how much', async () => {
+  const hidden = 'see\u{E0068}\u200Bn \u{1F469}\u200D\u{1F680}'
+  const result = {
+    content: [
+      { type: 'text', text: hidden },
+      { type: 'resource', resource: { uri: 'file:///b', mimeType: 'text/plain', text: hidden } },
+      { type: 'resource_link', uri: 'file:///a', name: hidden },
+    ],
+  }
+  const { call } = await bootHarness({ servers: [scriptedServer({ tools: [surface('parts')], result })] })
+
+  expect(textOf(await call('parts'))).toBe(
+    'seen 👩‍🚀\nseen 👩‍🚀\n[resource seen 👩‍🚀 at file:///a]\n[6 invisible characters were removed here]',
+  )
+})
+
 test('text, images and structured results survive', async () => {
   const result = {
     content: [

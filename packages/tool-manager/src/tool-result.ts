@@ -1,4 +1,11 @@
-import { type ErrorCode, Image, type MatrixError, type ToolContent } from '@matrix/protocol'
+import {
+  type ErrorCode,
+  Image,
+  type MatrixError,
+  removedNote,
+  removeInvisible,
+  type ToolContent,
+} from '@matrix/protocol'
 import { MAX_SHOWN } from './builtin/shown.ts'
 import type { RawResult } from './connection.ts'
 import type { Redactor } from './redactor.ts'
@@ -37,14 +44,27 @@ export type ShapeOptions = {
 export async function shapeResult(raw: RawResult, { redactor, spill, isBuiltin }: ShapeOptions): Promise<ToolResult> {
   const { content, structuredContent, isError = false } = redactor.value(raw)
   const shown = content.map(shapePart)
-  if (shown.length === 0 && structuredContent !== undefined)
-    shown.push({ type: 'text', text: JSON.stringify(structuredContent) })
+  if (shown.length === 0 && structuredContent !== undefined) shown.push(text(JSON.stringify(structuredContent)))
   const isSmall = structuredContent !== undefined && JSON.stringify(structuredContent).length <= MAX_TEXT
+  const { parts, removed } = removeUnseen(shown)
+  const limited = await limitText(parts, isBuiltin ? MAX_TEXT : MAX_SHOWN, spill)
   return {
-    content: await limitText(shown, isBuiltin ? MAX_TEXT : MAX_SHOWN, spill),
+    content: removed > 0 ? [...limited, text(removedNote(removed))] : limited,
     ...(isSmall && { structured: structuredContent }),
     isError,
   }
+}
+
+/** What a reader of the result would not see does not reach the model either. */
+function removeUnseen(content: readonly ToolContent[]): { parts: ToolContent[]; removed: number } {
+  let removed = 0
+  const parts = content.map((part) => {
+    if (part.type !== 'text') return part
+    const seen = removeInvisible(part.text)
+    removed += seen.removed
+    return text(seen.text)
+  })
+  return { parts, removed }
 }
 
 /** An error as the model reads it: one JSON object, as programs and models both can take apart. */
