@@ -27,8 +27,8 @@ export {
   printable,
   printableLine,
 } from './hidden-characters.ts'
-export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
 export { removedNote, removeInvisible, removeInvisibleDeep } from './invisible-text.ts'
+export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
 export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
 export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
 export {
