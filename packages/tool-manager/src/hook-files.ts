@@ -1,7 +1,7 @@
 import { constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, normalize, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path'
 import { digestBytes, type Lock, type Policy, parseLauncher } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import { isWithin } from './sandbox/mount.ts'
@@ -31,6 +31,8 @@ export async function findHookFiles(hooks: Policy['hooks'], root: string): Promi
   const [project, outside] = [new Set<string>(), new Set<string>()]
   for (const { command } of Object.values(hooks).flat()) {
     const { commands } = await parseShellText(command)
+    refuseHiddenPrograms(command, commands)
+    refuseNamed(command, root)
     for (const { word, isProgram } of commands.flatMap(namedWords)) {
       const file = resolve(root, word.replace(/^~(?=\/)/, homedir()))
       if (!existsSync(file)) continue
@@ -38,11 +40,20 @@ export async function findHookFiles(hooks: Policy['hooks'], root: string): Promi
         if (isAbsolute(word) || word.startsWith('~/')) outside.add(file)
         continue
       }
-      if (isAbsolute(word) || word.startsWith('~/')) throw absoluteInside(word)
       for (const each of listNamed(root, normalize(word), isProgram)) project.add(each)
     }
   }
   return { project: [...project].sort(), outside: [...new Set([...outside].filter(isMissing).map(besideOf))] }
+}
+
+/** What lies in a folder that agents write is not approved bytes, whether it is there by now or not. */
+export function refuseNamed(command: string, folder: string): void {
+  const names = new Set([folder, realpathIfThere(folder)])
+  for (const [word] of command.replace(/(^|[\s"'=:(])~(?=\/)/g, `$1${homedir()}`).matchAll(/\/[^\s"'`;|&<>()$:]*/g)) {
+    const spelled = normalize(word)
+    if ([...names].some((name) => isWithin(spelled, name) || isWithin(deepestReal(spelled), name)))
+      throw absoluteInside(word)
+  }
 }
 
 /** What goes into a lock: the digest of every file that the hooks run from. */
@@ -85,13 +96,41 @@ function besideOf(file: string): string {
 
 type NamedWord = { word: string; isProgram: boolean }
 
-function namedWords({ words }: SimpleCommand): NamedWord[] {
+function namedWords(command: SimpleCommand): NamedWord[] {
+  const { code, words } = readCommand(command)
+  return words.filter((word) => word !== '').map((word) => ({ word, isProgram: word === code }))
+}
+
+/** The words without assignments, empty where only the shell knows them, and the one among them that is run. */
+function readCommand({ words }: SimpleCommand): { words: string[]; code: string } {
   const texts = words.map((word) => (word.includes(undefined) ? '' : word.join('')))
-  const start = texts.findIndex((text) => !/^[A-Za-z_]\w*\+?=/.test(text))
-  const [program = '', ...rest] = start === -1 ? [] : texts.slice(start)
+  const start = texts.findIndex((text, at) => !/^[A-Za-z_]\w*\+?=/.test(text || String(words[at]?.[0] ?? '')))
+  const [program = '', ...rest] = start === -1 ? [':'] : texts.slice(start)
   const launcher = parseLauncher(program, rest)
-  const code = program === '.' || program === 'source' ? rest[0] : launcher.kind === 'script' ? launcher.file : program
-  return [program, ...rest].filter((word) => word !== '').map((word) => ({ word, isProgram: word === code }))
+  if (program === '.' || program === 'source') return { words: [program, ...rest], code: rest[0] ?? '' }
+  const isHidden = interpreters.test(program) && rest.find((word) => !word.startsWith('-')) === ''
+  const code = isHidden ? '' : launcher.kind === 'script' ? launcher.file : program
+  return { words: [program, ...rest], code }
+}
+
+const interpreters = /^(?:.*\/)?(?:(?:ba|da|z|k|a)?sh|node|bun|deno|python[\d.]*|perl|ruby|php)$/
+
+/** A program that only the shell knows may be one that an agent has written, as may one below a folder that it goes to. */
+function refuseHiddenPrograms(text: string, commands: readonly SimpleCommand[]): void {
+  const read = commands.map(readCommand)
+  const leaves = read.some(({ words: [program, folder] }) => /^(?:cd|pushd)$/.test(program ?? '') && folder === '')
+  const hidden = read.find(({ code }) => code === '' || (leaves && code.includes('/') && !isAbsolute(code)))
+  if (hidden) throw hiddenProgram(text)
+}
+
+function realpathIfThere(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
+}
+
+/** The path behind the links on the way to it, as far as there is one. */
+function deepestReal(path: string): string {
+  if (existsSync(path) || path === '/') return realpathSync(path)
+  return join(deepestReal(dirname(path)), basename(path))
 }
 
 function listNamed(root: string, path: string, isProgram: boolean): string[] {
@@ -149,6 +188,12 @@ function otherBytes(file: string): MatrixError {
 function absoluteInside(word: string): MatrixError {
   return new MatrixError('HOOK_REFUSED', `A hook names ${word}, which lies in the project.`, {
     hint: 'Write the path as it is in the project, such as ./tooling/guard.sh, so that the lock can hold its bytes.',
+  })
+}
+
+function hiddenProgram(command: string): MatrixError {
+  return new MatrixError('HOOK_REFUSED', `Which program a hook runs cannot be told from its text: ${command}`, {
+    hint: 'Name the program and the script literally, such as bash ./tooling/guard.sh, so that the lock can hold its bytes.',
   })
 }
 

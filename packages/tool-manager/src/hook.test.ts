@@ -196,6 +196,44 @@ test.each([
   expect(outcome?.output).not.toContain('from-worktree\n')
 })
 
+test.each([
+  'WORKTREE/late.sh',
+  'bash WORKTREE/late.sh',
+  'node --import WORKTREE/late.mjs -e 1',
+  'bash < WORKTREE/late.sh',
+  'G=WORKTREE/late.sh; bash $G',
+  'cd WORKTREE && ./late.sh',
+  'LINK/late.sh',
+])('what an agent writes after its hooks are open does not run: `%s`', async (command) => {
+  const { worktree, root } = project({})
+  const link = join(temporaryFolder(), 'link')
+  symlinkSync(worktree, link)
+  const spelled = command.replace('WORKTREE', worktree).replace('LINK', link)
+  const hooks = open({ preToolUse: [{ command: spelled }] }, { worktree, cwd: worktree, base: root })
+  await hooks.run({ trigger: 'preToolUse', tool, input: {} })
+  for (const name of ['late.sh', 'late.mjs'])
+    writeFileSync(join(worktree, name), '#!/bin/bash\necho from-worktree\n', { mode: 0o755 })
+  const [outcome] = await hooks.run({ trigger: 'preToolUse', tool, input: {} })
+
+  expect(outcome).toMatchObject({
+    status: 'blocked',
+    output: expect.stringMatching(/lies in the project|cannot be told/),
+  })
+})
+
+test.each([
+  'bash "$(jq -r .cwd)/guard.sh"',
+  '"$(jq -r .cwd)"/guard.sh',
+  'node "$DIR/guard.mjs"',
+  'source $G',
+  'cd "$(jq -r .cwd)" && ./guard.sh',
+  'xargs bash',
+])('a hook whose program cannot be told from its text is refused when it is locked: `%s`', async (command) => {
+  const locking = lockHookFiles(policyWith({ command }), project({}).root)
+
+  await expect(locking).rejects.toMatchObject({ code: 'HOOK_REFUSED', message: expect.stringContaining(command) })
+})
+
 test('a guard that is not there blocks, whatever its manifest says of failures', async () => {
   for (const command of ['no-such-guard', './gone.sh', '/etc/passwd'])
     expect(await run({ command, on_error: 'warn' })).toMatchObject([{ status: 'blocked' }])

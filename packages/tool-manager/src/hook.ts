@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { type Hook, type HookTrigger, type Lock, matchesHook, type Policy, type ToolName } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { copyHookFiles, findHookFiles, hookRoot } from './hook-files.ts'
+import { copyHookFiles, findHookFiles, hookRoot, refuseNamed } from './hook-files.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import { giveTree, resolveIdentity } from './sandbox/identity.ts'
-import { isWithin } from './sandbox/mount.ts'
 import { killGroup } from './sandbox/running-program.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import type { Surroundings } from './server-pool.ts'
@@ -116,8 +114,7 @@ async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<R
   const { project, outside } = await findHookFiles(hooks, root)
   const unlocked = project.find((path) => !Object.hasOwn(approved, path))
   if (unlocked !== undefined) throw notLocked(unlocked)
-  const inside = outside.find((path) => worktree && isWithin(realpathSync(path), worktree))
-  if (inside) throw notLocked(inside)
+  if (worktree) for (const { command } of Object.values(hooks).flat()) refuseNamed(command, worktree)
   const around = worktree ? await place.surroundings?.(worktree) : undefined
   const folder = await copyHookFiles(root, approved)
   const identity = place.sandbox.isBoxing ? resolveIdentity() : undefined
