@@ -34,6 +34,10 @@ function addTalking(program: Command, done: Done): void {
     .option('--name <name>', 'what to call it; the name of the folder when left out')
     .option('-y, --yes', 'ask nothing: take what is proposed')
     .option('--setup <what>', 'auto (what is proposed), none, or a file with the script')
+    .option(
+      '--setup-files <paths>',
+      'what the setup may read of your checkout, such as .env,config/local.json, or none',
+    )
     .option('--hosts <hosts>', 'the hosts that it can reach, separated by commas, instead of what is proposed')
     .option('--no-hosts', 'allow no hosts')
     .option('--key-env <name>', 'keep the key that this environment variable holds')

@@ -3,22 +3,25 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
-import type { SetupChoice, SetupView } from '@matrix/protocol/http'
+import { findCheckoutFiles, type SetupChoice, type SetupView } from '@matrix/protocol/http'
 import { readInput } from './input-file.ts'
 import { ask, isInteractive } from './prompt.ts'
 import { colorsFor, printError } from './terminal.ts'
 
-export type SetupFlags = { setup?: string; yes?: boolean }
+export type SetupFlags = { setup?: string; setupFiles?: string; yes?: boolean }
 
 /** What was chosen; `kept` is the decision that holds already, and `open` that nobody was there to ask. */
 export type Chosen = { kind: 'new'; choice: SetupChoice } | { kind: 'kept' } | { kind: 'open' }
 
 /** One question, or what the flags say in advance. What is answered is exactly what was shown. */
 export async function chooseSetup(view: SetupView, flags: SetupFlags): Promise<Chosen> {
-  if (flags.setup !== undefined) return { kind: 'new', choice: await choiceOfFlag(view, flags.setup) }
+  if (flags.setup !== undefined)
+    return { kind: 'new', choice: withFiles(await choiceOfFlag(view, flags.setup), flags.setupFiles) }
+  if (flags.setupFiles !== undefined && view.decision?.script)
+    return { kind: 'new', choice: withFiles(scriptChoice(view, view.decision.script), flags.setupFiles) }
   if (flags.yes || !isInteractive()) {
     if (view.decision) return { kind: 'kept' }
-    return flags.yes ? { kind: 'new', choice: proposed(view) } : { kind: 'open' }
+    return flags.yes ? { kind: 'new', choice: withFiles(proposed(view), flags.setupFiles) } : { kind: 'open' }
   }
   return view.decision ? askAgain(view) : { kind: 'new', choice: await askAbout(view, view.proposal.script) }
 }
@@ -28,15 +31,28 @@ export async function choiceOfFlag(view: SetupView, flag: string): Promise<Setup
   if (flag === 'auto') return proposed(view)
   if (flag === 'none') return { choice: 'none', seen: view.seen }
   const script = await readInput(flag, 256 * 1024)
-  return { choice: 'script', script: decode(script, flag), seen: view.seen }
+  return scriptChoice(view, decode(script, flag))
 }
 
-function proposed({ proposal: { script }, seen }: SetupView): SetupChoice {
-  return script === null ? { choice: 'none', seen } : { choice: 'script', script, seen }
+/** The script and what it names of the checkout, which is shown beside it. */
+function scriptChoice({ seen }: SetupView, script: string): SetupChoice {
+  return { choice: 'script', script, files: findCheckoutFiles(script), seen }
+}
+
+/** `none` for no file at all. */
+function withFiles(choice: SetupChoice, flag: string | undefined): SetupChoice {
+  if (choice.choice === 'none' || flag === undefined) return choice
+  const files = flag === 'none' ? [] : flag.split(',').map((path) => path.trim())
+  return { ...choice, files }
+}
+
+function proposed(view: SetupView): SetupChoice {
+  const { script } = view.proposal
+  return script === null ? { choice: 'none', seen: view.seen } : scriptChoice(view, script)
 }
 
 async function askAgain(view: SetupView): Promise<Chosen> {
-  printError(showScript(view, view.decision?.script ?? null))
+  printError(showScript(view, view.decision?.script ?? null, view.decision?.files))
   const isProposed = view.decision?.script === view.proposal.script
   const other = isProposed ? '' : ', [p] the proposal'
   const answer = await ask(`Keep it? [Enter] yes, [e] edit, [n] nothing is needed${other}: `)
@@ -55,7 +71,7 @@ async function askAbout(view: SetupView, script: string | null): Promise<SetupCh
   const answer = await ask(question)
   if (answer === 'e') return edited(view, script)
   if (answer === 'n' || script === null) return { choice: 'none', seen: view.seen }
-  if (answer === '' || answer === 'y' || answer === 'yes') return { choice: 'script', script, seen: view.seen }
+  if (answer === '' || answer === 'y' || answer === 'yes') return scriptChoice(view, script)
   return askAbout(view, script)
 }
 
@@ -87,7 +103,11 @@ function decode(bytes: Uint8Array, name: string): string {
 }
 
 /** The script as it will run, or that there is none, and what is said beside it. */
-export function showScript({ proposal, hosts, sandbox, changed }: SetupView, script: string | null): string {
+export function showScript(
+  { proposal, hosts, sandbox, changed }: SetupView,
+  script: string | null,
+  files: readonly string[] = script === null ? [] : findCheckoutFiles(script),
+): string {
   const { dim, yellow } = colorsFor(process.stderr)
   const where = sandbox.isActive ? 'in a sandbox' : 'without a sandbox'
   return [
@@ -100,6 +120,7 @@ export function showScript({ proposal, hosts, sandbox, changed }: SetupView, scr
       : printable(script.trimEnd())
           .split('\n')
           .map((line) => `  ${dim('│')} ${line}`)),
+    ...(files.length > 0 ? [yellow(`  It reads of your checkout: ${files.map(printableLine).join(', ')}`)] : []),
     ...proposal.notes.map((note) => yellow(`  ${printableLine(note)}`)),
     ...(hosts.length > 0 ? [`  Agents can reach: ${hosts.map(({ host }) => printableLine(host)).join(', ')}`] : []),
   ].join('\n')

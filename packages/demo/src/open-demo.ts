@@ -62,7 +62,7 @@ async function prepareSample(folder: string, { registry, config, decisionsOf }: 
   const script = await readFile(join(path, '.mxd/hooks/setup_worktree.sh'), 'utf8')
   const sha256 = createHash('sha256').update(script).digest('hex')
   const decidedAt = new Date().toISOString()
-  await decisionsOf(project.id).keep({ choice: 'script', script, sha256, seen: sha256, decidedAt })
+  await decisionsOf(project.id).keep({ choice: 'script', script, sha256, files: [], seen: sha256, decidedAt })
 }
 
 /** The id makes it happen once, however often the daemon is started. */

@@ -64,9 +64,9 @@ test('what was wrong with a project when the daemon looked is looked at again by
     listProjects: [projectView({ path: folder, problem })],
     updateProject: projectView({ path: folder }),
     getSetup: {
-      decision: { choice: 'none', script: null, sha256: null, decidedAt: '2026-01-01T00:00:00.000Z' },
+      decision: { choice: 'none', script: null, files: [], sha256: null, decidedAt: '2026-01-01T00:00:00.000Z' },
       changed: null,
-      proposal: { choice: 'none', script: null, source: 'detected', notes: [] },
+      proposal: { choice: 'none', script: null, files: [], source: 'detected', notes: [] },
       seen: null,
       detected: { languages: [], found: [], testCommand: null },
       hosts: [],

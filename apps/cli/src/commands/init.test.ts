@@ -93,6 +93,22 @@ test('without a terminal it says what would be asked and how to answer, and flag
   expect(existsSync(join(origin, '.mxd'))).toBe(false)
 })
 
+test('what a setup reads of the checkout is shown, is kept with the decision, and is changed by a flag', {
+  timeout: seconds,
+}, async () => {
+  const { origin, env } = await machine({ 'copy.sh': 'cp "$MXD_REPOSITORY/.env" .env\n' })
+  const run = (...args: string[]) => matrix(['init', '--port', '0', '--yes', ...args], { cwd: origin, env })
+  const named = await run('--setup', 'copy.sh')
+  const more = await run('--setup-files', '.env,config/local.json')
+  const outside = await run('--setup-files', '../.ssh/id_rsa')
+  const { setup } = JSON.parse((await run('--json')).stdout)
+
+  expect(named.stderr).toContain('It reads of your checkout: .env\n')
+  expect(more.stderr).toContain('It reads of your checkout: .env, config/local.json\n')
+  expect(outside.code).not.toBe(0)
+  expect(setup.decision).toMatchObject({ files: ['.env', 'config/local.json'] })
+})
+
 test('without a model or a git identity the project is ready, and the exit code says that agents are not', {
   timeout: seconds,
 }, async () => {

@@ -27,7 +27,8 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
   if (!options.json) printError(tellFound(project, { isNew, isStarted, view: before, provider, hasModel }))
 
   const chosen = await chooseSetup(before, options)
-  if (options.yes && chosen.kind === 'new' && !options.json) printError(showScript(before, scriptOf(chosen.choice)))
+  if (options.yes && chosen.kind === 'new' && !options.json)
+    printError(showScript(before, scriptOf(chosen.choice), filesOf(chosen.choice)))
   const projectId = project.id
   const setup = chosen.kind === 'new' ? await client.decideSetup({ projectId, body: chosen.choice }) : before
   const hosts = chosen.kind === 'open' ? [] : await allowHosts(client, projectId, before, options)
@@ -50,6 +51,10 @@ export async function init(folder: string, options: InitOptions): Promise<ExitCo
 
 function scriptOf(choice: SetupChoice): string | null {
   return choice.choice === 'script' ? choice.script : null
+}
+
+function filesOf(choice: SetupChoice): string[] {
+  return choice.choice === 'script' ? (choice.files ?? []) : []
 }
 
 async function ensureDaemon({ daemon = true, port }: InitOptions): Promise<boolean> {
@@ -130,6 +135,7 @@ function tellOpen(view: SetupView): string {
     '  --yes           take what is proposed',
     '  --setup none    nothing is needed',
     '  --setup <file>  run this script instead',
+    '  --setup-files <paths>  what the script may read of your checkout, if not what it names',
   ].join('\n')
 }
 

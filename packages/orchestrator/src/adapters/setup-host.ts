@@ -95,5 +95,7 @@ export async function findSetupChoice(dataDirectory: string, checkout: string): 
   const decision = file && (await openSetupDecisions(world, file).read())
   if (!decision) return undefined
   const { seen } = decision
-  return decision.choice === 'none' ? { choice: 'none', seen } : { choice: 'script', script: decision.script, seen }
+  if (decision.choice === 'none') return { choice: 'none', seen }
+  const { script, files } = decision
+  return { choice: 'script', script, files, seen }
 }

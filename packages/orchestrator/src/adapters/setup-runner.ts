@@ -2,10 +2,12 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatrixError, printable } from '@matrix/protocol'
 import { formatDuration } from '@matrix/protocol/display'
+import { findCheckoutFiles } from '@matrix/protocol/http'
 import { hooksOff, type SetupPlace } from '@matrix/task-tree'
 import type { RunningProgram, Sandbox, Surroundings } from '@matrix/tool-manager'
 import type { SetupHost, SetupRun } from '../setup/setup-host.ts'
 import { interpreterOf } from '../setup/setup-script.ts'
+import { CHECKOUT, readCheckoutFiles } from './checkout-files.ts'
 
 type Options = {
   sandbox: Sandbox
@@ -22,6 +24,7 @@ type Options = {
 export function createSetupRunner({ sandbox, directory, surroundings, hosts, adopt }: Options): SetupHost['run'] {
   return async (run) => {
     const { script, sha256, place, signal } = run
+    const files = sandbox.isBoxing ? await readCheckoutFiles(place.repository, run.files) : []
     signal?.throwIfAborted()
     const file = join(directory, `${sha256}.sh`)
     await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -33,7 +36,7 @@ export function createSetupRunner({ sandbox, directory, surroundings, hosts, ado
     const refused = new Set<string>()
     const running = await sandbox.spawn({
       ...(sandbox.isBoxing ? { program, args: [...args, file] } : noted(place, [program, ...args, file])),
-      env: { ...(sandbox.isBoxing ? {} : inherited()), ...hooksOff, ...env, ...variablesOf(place) },
+      env: { ...(sandbox.isBoxing ? {} : inherited()), ...hooksOff, ...env, ...variablesOf(place, sandbox.isBoxing) },
       cwd: place.worktree,
       onEgress: ({ missing }) => void (missing && refused.add(missing)),
       policy: {
@@ -42,9 +45,11 @@ export function createSetupRunner({ sandbox, directory, surroundings, hosts, ado
         worktree: place.worktree,
         hosts: () => hosts(place.worktree),
         readable: [...(around.readable ?? []), file],
+        files: [...(around.files ?? []), ...files],
       },
     })
-    await follow(running, run, refused)
+    const unnamed = findCheckoutFiles(script).filter((path) => !run.files.includes(path))
+    await follow(running, run, { refused, unnamed: sandbox.isBoxing ? unnamed : [] })
   }
 }
 
@@ -53,20 +58,24 @@ function noted({ processFile }: SetupPlace, command: string[]): { program: strin
   return { program: '/bin/sh', args: ['-c', 'printf %s $$ > "$0" && exec "$@"', processFile, ...command] }
 }
 
-function variablesOf({ taskId, worktree, repository, branch, baseBranch }: SetupPlace): Record<string, string> {
+function variablesOf(place: SetupPlace, isBoxing: boolean): Record<string, string> {
+  const { taskId, worktree, repository, branch, baseBranch } = place
   return {
     MXD_TASK_ID: taskId,
     MXD_WORKTREE: worktree,
-    MXD_REPOSITORY: repository,
+    MXD_REPOSITORY: isBoxing ? CHECKOUT : repository,
     MXD_BRANCH: branch,
     MXD_BASE_BRANCH: baseBranch,
   }
 }
 
+/** What the script may have wanted and was not there. */
+type Missing = { refused: ReadonlySet<string>; unnamed: readonly string[] }
+
 async function follow(
   running: RunningProgram,
   { timeoutMs, signal, onOutput }: SetupRun,
-  refused: ReadonlySet<string>,
+  missing: Missing,
 ): Promise<void> {
   const startedAt = Date.now()
   const tail = keepTail(4000)
@@ -91,9 +100,9 @@ async function follow(
   await ended(running)
   const ran = formatDuration(Date.now() - startedAt)
   if (reason === 'too slow')
-    throw failed(`did not finish within ${formatDuration(timeoutMs)} and was ended`, tail(), refused)
+    throw failed(`did not finish within ${formatDuration(timeoutMs)} and was ended`, tail(), missing)
   if (reason !== undefined) throw reason
-  if (code !== 0) throw failed(`ended with ${killedBy ?? `exit code ${code}`} after ${ran}`, tail(), refused)
+  if (code !== 0) throw failed(`ended with ${killedBy ?? `exit code ${code}`} after ${ran}`, tail(), missing)
 }
 
 /** What a setup leaves running may hold its output open for ever; its last words are read, then that is it. */
@@ -127,14 +136,18 @@ function keepTail(length: number): (text?: string) => string {
   }
 }
 
-function failed(what: string, output: string, refused: ReadonlySet<string>): MatrixError {
+function failed(what: string, output: string, { refused, unnamed }: Missing): MatrixError {
   const last = printable(output.trim().split('\n').slice(-20).join('\n'))
   const hosts = [...refused].slice(0, 10)
   const blocked = hosts.length > 0 ? `. Hosts that are not allowed: ${hosts.join(', ')}` : ''
-  const allow = `Allow them with matrix init --hosts ${hosts.join(',')}: the task resumes by itself.`
+  const files = unnamed.length > 0 ? `. Files of your checkout that were not named: ${unnamed.join(', ')}` : ''
+  const hints = [
+    ...(hosts.length > 0 ? [`Allow the hosts with matrix init --hosts ${hosts.join(',')}.`] : []),
+    ...(unnamed.length > 0 ? [`Name the files with matrix init --setup-files ${unnamed.join(',')}.`] : []),
+  ]
   return new MatrixError(
     'SETUP_FAILED',
-    `The setup ${what}${blocked}${last && `. Its last lines:\n${last}`}`,
-    hosts.length > 0 ? { hint: allow } : {},
+    `The setup ${what}${blocked}${files}${last && `. Its last lines:\n${last}`}`,
+    hints.length > 0 ? { hint: `${hints.join(' ')} The task resumes by itself.` } : {},
   )
 }

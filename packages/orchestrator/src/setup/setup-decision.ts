@@ -1,4 +1,5 @@
 import { MatrixError } from '@matrix/protocol'
+import { CheckoutFiles } from '@matrix/protocol/http'
 import * as z from 'zod'
 import type { World } from '../world.ts'
 import { digestOf } from './setup-script.ts'
@@ -12,7 +13,14 @@ const stamp = {
 /** What a user has decided about the setup of a project. The bytes of a script are part of it. */
 export const SetupDecision = z.discriminatedUnion('choice', [
   z.strictObject({ choice: z.literal('none'), ...stamp }),
-  z.strictObject({ choice: z.literal('script'), script: z.string(), sha256: z.string(), ...stamp }),
+  z.strictObject({
+    choice: z.literal('script'),
+    script: z.string(),
+    sha256: z.string(),
+    /** What the script may read of the user's checkout. */
+    files: CheckoutFiles.default([]),
+    ...stamp,
+  }),
 ])
 export type SetupDecision = z.infer<typeof SetupDecision>
 

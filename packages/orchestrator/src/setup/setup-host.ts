@@ -16,6 +16,8 @@ export type RepositoryScript = {
 export type SetupRun = {
   script: string
   sha256: string
+  /** Of the user's checkout: what the script may read there. */
+  files: readonly string[]
   place: SetupPlace
   timeoutMs: number
   signal?: AbortSignal | undefined

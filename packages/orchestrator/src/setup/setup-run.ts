@@ -15,7 +15,7 @@ export async function runSetup(
   { signal, onOutput }: { signal?: AbortSignal | undefined; onOutput?: (text: string) => void } = {},
 ): Promise<void> {
   if (decision.choice === 'none') return
-  const { script, sha256 } = decision
+  const { script, sha256, files } = decision
   const { setupTimeoutMs: timeoutMs } = await ctx.settings()
   const leave = await ctx.heavyTools.enter(signal ?? ctx.closing.signal)
   const progress = showProgress(ctx, place.taskId)
@@ -23,6 +23,7 @@ export async function runSetup(
     await ctx.setup.run({
       script,
       sha256,
+      files,
       place,
       timeoutMs,
       signal,

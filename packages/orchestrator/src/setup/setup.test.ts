@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MockProvider, openMockProvider } from '@matrix/mock-provider'
@@ -76,6 +76,58 @@ test('the script of the repository is proposed, approving it in the inbox runs e
   expect(await readFile(join(worktreePath ?? '', 'made.txt'), 'utf8')).toBe('two\n')
 })
 
+test('what a setup copies from the checkout is shown with it, approved with it, and all that it finds of the checkout', async () => {
+  const script = '#!/bin/sh\ncp "$MXD_REPOSITORY/.env" .env.copy\nls -A "$MXD_REPOSITORY" > seen.txt\n'
+  await put(hook, script)
+  commit()
+  await put('.env', 'TOKEN=1\n')
+  await chmod(join(repository, '.env'), 0o600)
+  await put('other.txt', 'not named\n')
+  await begin()
+  const [item] = await inbox()
+  expect(item?.approval?.input).toMatchObject({ script, files: ['.env'] })
+  expect(item?.text).toContain('It reads of your checkout: .env.')
+  await approve(item?.id ?? '', item?.approval?.inputDigest ?? '')
+  mock.play({ match: 'Hello', turns: [done] })
+  await say('Hello')
+  await vi.waitFor(async () => expect((await root()).status).toBe('passed'), soon)
+
+  const { worktreePath = '' } = await root()
+  expect(await readFile(join(worktreePath ?? '', '.env.copy'), 'utf8')).toBe('TOKEN=1\n')
+  expect(await readFile(join(worktreePath ?? '', 'seen.txt'), 'utf8')).toBe('.env\n')
+  expect((await setup()).decision).toMatchObject({ files: ['.env'] })
+})
+
+test('a file of the checkout that was not named is not there, and the failure says how to name it', async () => {
+  await put('.env', 'TOKEN=1\n')
+  const script = 'cp "$MXD_REPOSITORY/.env" .env\n'
+  await begin({ choice: 'script', script })
+  mock.play({ match: 'Hello', turns: [done] })
+  await say('Hello')
+  expect(await blocked()).toMatchObject({
+    code: 'SETUP_FAILED',
+    message: expect.stringContaining('Files of your checkout that were not named: .env.'),
+    hint: expect.stringContaining('matrix init --setup-files .env'),
+  })
+
+  await decide({ choice: 'script', script, files: ['.env'] })
+  await vi.waitFor(async () => expect((await root()).status).toBe('passed'), soon)
+})
+
+test.each(['link', 'folder/id_rsa'])('a link in the checkout that leads elsewhere is refused: %s', async (path) => {
+  await mkdir(join(home, '.ssh'))
+  await writeFile(join(home, '.ssh/id_rsa'), 'SECRET')
+  await symlink(join(home, '.ssh/id_rsa'), join(repository, 'link'))
+  await symlink(join(home, '.ssh'), join(repository, 'folder'))
+  await begin({ choice: 'script', script: `cat $MXD_REPOSITORY/${path}\n`, files: [path] })
+  await say('Hello')
+
+  expect(await blocked()).toMatchObject({
+    code: 'SETUP_FAILED',
+    message: expect.stringMatching(/is a link|lies behind a link/),
+  })
+})
+
 test('a setup that fails says how it ended with its last lines, and the task resumes when another one is decided', async () => {
   await begin({
     choice: 'script',
@@ -147,6 +199,7 @@ test('a script that cannot be run is refused when it is decided, and the reposit
   expect((await setup()).proposal).toEqual({
     choice: 'none',
     script: null,
+    files: [],
     source: 'detected',
     notes: [`${hook} is not UTF-8 text: left out.`],
   })

@@ -1,6 +1,6 @@
 import { digestValue } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import type { SetupChoice, SetupView } from '@matrix/protocol/http'
+import { findCheckoutFiles, type SetupChoice, type SetupView } from '@matrix/protocol/http'
 import { askForApproval } from '../approvals.ts'
 import type { ProjectContext } from '../project-context.ts'
 import { isoNow } from '../world.ts'
@@ -29,6 +29,7 @@ export async function readSetup({ setup }: ProjectContext): Promise<SetupView> {
     proposal: {
       choice: script === null ? 'none' : 'script',
       script,
+      files: script === null ? [] : findCheckoutFiles(script),
       source: isOwn ? 'repository' : 'detected',
       notes: [...(own?.notes ?? []), ...(isOwn ? [] : notes)],
     },
@@ -59,7 +60,7 @@ export function decisionOf(choice: SetupChoice, seen: string | null, decidedAt: 
   const { text } = readScript(choice.script, 'The script')
   if (isBlank(text))
     throw new MatrixError('SETUP_INVALID', 'The script has no command', { hint: 'Decide that nothing is needed.' })
-  return { choice: 'script', script: text, sha256: digestOf(text), seen, decidedAt }
+  return { choice: 'script', script: text, sha256: digestOf(text), files: choice.files ?? [], seen, decidedAt }
 }
 
 /** The decision that holds; where there is none, the user is asked. An agent, which has a signal, waits for the answer. */
@@ -93,9 +94,9 @@ async function askOnce(ctx: ProjectContext): Promise<void> {
   const settled = new AbortController()
   ctx.setupQuestion.settled = settled
   const view = await readSetup(ctx)
-  const { choice, script, notes, source } = view.proposal
-  const input = script === null ? { setup: 'nothing is needed', notes } : { script, notes }
-  const inputDigest = digestValue({ choice, script, seen: view.seen })
+  const { choice, script, files, notes, source } = view.proposal
+  const input = script === null ? { setup: 'nothing is needed', notes } : { script, files, notes }
+  const inputDigest = digestValue({ choice, script, files, seen: view.seen })
   const answer = await askForApproval(
     ctx,
     ctx.tree.root().id,
@@ -118,7 +119,7 @@ async function askOnce(ctx: ProjectContext): Promise<void> {
   if (answer.decision === 'deny') throw undecided('The proposed setup was denied')
   await keepChoice(
     ctx,
-    script === null ? { choice: 'none', seen: view.seen } : { choice: 'script', script, seen: view.seen },
+    script === null ? { choice: 'none', seen: view.seen } : { choice: 'script', script, files, seen: view.seen },
   )
 }
 
@@ -127,13 +128,15 @@ function reasonOf({ proposal, changed, sandbox }: SetupView): string {
   if (proposal.choice === 'none')
     return `${why} Nothing was found that a new worktree needs. To give a script: matrix init.`
   const where = sandbox.isActive ? 'in a sandbox' : `outside of any sandbox (${sandbox.reason})`
-  return `${why} The script runs ${where} in every new worktree. To change it, or to have none: matrix init.`
+  const reads = proposal.files.length > 0 ? ` It reads of your checkout: ${proposal.files.join(', ')}.` : ''
+  return `${why} The script runs ${where} in every new worktree.${reads} To change it, or to have none: matrix init.`
 }
 
 function viewDecision(decision: SetupDecision): SetupView['decision'] {
   const { choice, decidedAt } = decision
-  if (decision.choice === 'none') return { choice, decidedAt, script: null, sha256: null }
-  return { choice, decidedAt, script: decision.script, sha256: decision.sha256 }
+  if (decision.choice === 'none') return { choice, decidedAt, script: null, files: [], sha256: null }
+  const { script, files, sha256 } = decision
+  return { choice, decidedAt, script, files, sha256 }
 }
 
 /** A user may take a year to answer; a task that is stopped does not wait for it. */

@@ -1,3 +1,4 @@
+export { CheckoutFiles, findCheckoutFiles } from './checkout-file.ts'
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
 export { DaemonFile } from './daemon-file.ts'
 export { daemonFileName } from './daemon-file-name.ts'

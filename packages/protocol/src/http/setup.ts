@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CheckoutFiles } from './checkout-file.ts'
 
 /** The repository's own script that was shown, by its hash; null where there was none. */
 const seen = z.string().max(64).nullable()
@@ -6,7 +7,13 @@ const seen = z.string().max(64).nullable()
 /** What a user decides about the setup of a project: a script that runs in every new worktree, or that nothing is needed. */
 export const SetupChoice = z.discriminatedUnion('choice', [
   z.object({ choice: z.literal('none'), seen: seen.optional() }),
-  z.object({ choice: z.literal('script'), script: z.string().max(256 * 1024), seen: seen.optional() }),
+  z.object({
+    choice: z.literal('script'),
+    script: z.string().max(256 * 1024),
+    /** What the script may read of the user's checkout, below `$MXD_REPOSITORY`. */
+    files: CheckoutFiles.optional(),
+    seen: seen.optional(),
+  }),
 ])
 export type SetupChoice = z.infer<typeof SetupChoice>
 
@@ -17,6 +24,7 @@ export const SetupView = z.object({
     .object({
       choice: z.enum(['none', 'script']),
       script: z.string().nullable(),
+      files: CheckoutFiles,
       sha256: z.string().nullable(),
       decidedAt: z.iso.datetime(),
     })
@@ -26,6 +34,8 @@ export const SetupView = z.object({
   proposal: z.object({
     choice: z.enum(['none', 'script']),
     script: z.string().nullable(),
+    /** The files of the checkout that the script names. */
+    files: CheckoutFiles,
     /** `repository`: its own `.mxd/hooks/setup_worktree.sh`; `detected`: made from what was found. */
     source: z.enum(['repository', 'detected']),
     /** What is left out or was changed, in sentences. */

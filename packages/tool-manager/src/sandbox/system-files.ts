@@ -8,10 +8,10 @@ export const HOME = `/home/${USER}`
 export const HOSTNAME = 'matrix'
 
 /** A file that is written into a box instead of being taken from the machine. */
-export type SystemFile = { target: string; text: string }
+export type SystemFile = { target: string; text: string | Uint8Array }
 
 /** What names are looked up in. The machine's own files may ask a resolver or a directory that no box can reach. */
-export function systemFiles({ uid, gid }: Identity): SystemFile[] {
+export function systemFiles({ uid, gid }: Identity): (SystemFile & { text: string })[] {
   return [
     { target: '/etc/hosts', text: hosts },
     // Without it, glibc stops at the first line that has the name and never sees the second address.
