@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /** A file of the user's checkout by its plain path in it: nothing above it, and nothing of git's own. */
-export const CheckoutPath = z
+const CheckoutPath = z
   .string()
   .max(512)
   .refine((path) => isPlain(path), 'not a plain path in the checkout, such as .env or config/local.json')
