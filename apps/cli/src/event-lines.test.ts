@@ -29,6 +29,14 @@ test('words are read whole, and calls and results take a line each', () => {
   ).toEqual(['  └ exit code 1, 3 lines'])
 })
 
+test('untrusted content is marked at the end of its line, whatever was cut before it', () => {
+  const origin = { source: 'web' as const, trusted: false, hosts: ['evil.example:443'] }
+  const content = [{ type: 'text' as const, text: 'x'.repeat(300) }]
+  const [line = ''] = lines({ type: 'tool_result', ...stamp, callId: 'c', content, isError: false, origin })
+
+  expect(line).toMatch(/^ {2}└ x+… {2}untrusted: the web \(evil\.example\)$/)
+})
+
 test('what only the curious want is left out until they ask', () => {
   expect(lines({ type: 'messages_consumed', ...stamp, messageIds: ['m'] })).toEqual([])
   expect(lines({ type: 'messages_consumed', ...stamp, messageIds: ['m'] }, true)).toEqual(['· Read 1 message'])

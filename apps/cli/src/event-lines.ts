@@ -29,7 +29,7 @@ function spoken(shown: Display, options: LineOptions): string[] {
     system: tint(shown, colors),
   }
   return [
-    `${name[shown.speaker](colors.bold(shown.title))}${options.at ? colors.dim(`  ${clockTime(options.at)}`) : ''}`,
+    `${name[shown.speaker](colors.bold(shown.title))}${options.at ? colors.dim(`  ${clockTime(options.at)}`) : ''}${markOf(shown, colors)}`,
     ...shown.bodies.flatMap((body) => formatBody(body, options)).map((text) => `  ${text}`),
   ]
 }
@@ -39,11 +39,18 @@ function noted(shown: Display, options: LineOptions): string[] {
   const isAnswer = shown.speaker === 'tool'
   const mark = isAnswer ? '  └ ' : shown.speaker === 'agent' ? '▸ ' : '· '
   const title = isAnswer ? '' : `${shown.title} `
-  const summary = fitWidth(shown.summary, Math.max(20, width - mark.length - title.length))
+  const seal = markOf(shown, colors)
+  const room = width - mark.length - title.length - (shown.mark === undefined ? 0 : shown.mark.length + 2)
+  const summary = fitWidth(shown.summary, Math.max(20, room))
   const paint = tint(shown, colors)
   const head = isAnswer ? paint(`${mark}${summary}`) : `${paint(mark)}${paint(title)}${summary}`
   const bodies = verbose ? shown.bodies.flatMap((body) => formatBody(body, options)).map((text) => `    ${text}`) : []
-  return [head.trimEnd(), ...bodies]
+  return [`${head.trimEnd()}${seal}`, ...bodies]
+}
+
+/** Quiet, and at the end of its line. */
+function markOf({ mark }: Display, { yellow }: Colors): string {
+  return mark === undefined ? '' : `  ${yellow(mark)}`
 }
 
 function tint({ tone, speaker }: Display, colors: Colors): (text: string) => string {

@@ -1,5 +1,5 @@
 import { printable, printableLine } from '@matrix/protocol'
-import { plural } from '@matrix/protocol/display'
+import { describeSource, plural } from '@matrix/protocol/display'
 import type { ChangesView, FileChange, FlaggedFile } from '@matrix/protocol/http'
 import { paintPatch } from '../event-lines.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
@@ -33,6 +33,7 @@ export function summarize(changes: ChangesView): string {
   const { bold, green, red, yellow, dim } = colorsFor(process.stdout)
   const { files, additions, deletions, conflicts, flagged, uncommitted, branch, targetBranch, behind, problem } =
     changes
+  const { untrusted = [] } = changes
   const amount = `${plural(files.length, 'file')}, ${green(`+${additions}`)} ${red(`−${deletions}`)}`
   const notes = [
     ...(changes.isTruncated ? [dim('  only a part is shown: name a file with --path to see all of it')] : []),
@@ -40,6 +41,13 @@ export function summarize(changes: ChangesView): string {
     ...(problem ? [yellow(`  ${printableLine(problem)}: commits there are not part of this`)] : []),
     ...(uncommitted.length > 0
       ? [yellow(`  not committed: ${uncommitted.slice(0, 10).map(printableLine).join(', ')}`)]
+      : []),
+    ...(untrusted.length > 0
+      ? [
+          yellow(
+            `  written after untrusted content was read: ${untrusted.map(describeSource).map(printableLine).join('; ')}`,
+          ),
+        ]
       : []),
     ...flaggedLines(flagged),
     ...(conflicts.length > 0 ? [red(`  conflicts in ${conflicts.map(printableLine).join(', ')}`)] : []),

@@ -1,6 +1,6 @@
 import type { Client } from '@matrix/client'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
-import { formatDuration } from '@matrix/protocol/display'
+import { describeLed, formatDuration } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect, openProject, type PlaceOptions } from '../place.ts'
@@ -79,6 +79,7 @@ export function formatAttention(one: Attention): string {
     ...wrapText(printable(one.text), width).map((text) => `  ${text}`),
     ...(one.options ?? []).map((option, index) => `  ${index + 1}. ${printableLine(option)}`),
     ...(one.files ?? []).map((file) => `  ${printableLine(file)}`),
+    ...(one.approval?.led ?? []).map((each) => yellow(`  led there: ${printableLine(describeLed(each))}`)),
     `  ${dim('→')} ${cyan(next[one.kind](one))}`,
   ].join('\n')
 }

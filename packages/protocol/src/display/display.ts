@@ -33,6 +33,8 @@ export type Display = {
   title: string
   summary: string
   bodies: Body[]
+  /** That its content is not trusted, and where it came from. */
+  mark?: string
 }
 
 export type DisplayOptions = {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DurableEvent, type Event, LiveEvent } from '../event.ts'
 import { hasHiddenCharacters } from '../hidden-characters.ts'
+import type { Origin } from '../origin.ts'
 import { queueMessage } from '../queue-message.ts'
 import { builtinTools, loopTools, orchestratorTools } from '../tool-names.ts'
 import {
@@ -33,6 +34,21 @@ test('an event that is not known yet is shown as it is', () => {
     title: 'moon_landed',
     bodies: [{ kind: 'json', text: expect.stringContaining('"at": "noon"') }],
   })
+})
+
+test('what came from an untrusted source is marked with it, and what came from elsewhere is not', () => {
+  const result = { type: 'tool_result' as const, ...stamp, callId: 'c', content: [], isError: false }
+  const marked = (origin: Origin) => displayEvent({ ...result, origin }).mark
+
+  expect(marked({ source: 'web', trusted: false, hosts: ['evil.example:443'] })).toBe(
+    'untrusted: the web (evil.example)',
+  )
+  const name = 'matrix://tool/mcp/fetch/fetch_txt@1.1.2'
+  expect(marked({ source: 'tool', trusted: false, name })).toBe('untrusted: the tool fetch/fetch_txt')
+  expect(marked({ source: 'repository', trusted: true })).toBeUndefined()
+  const forged = marked({ source: 'web', trusted: false, hosts: [`a\u001b[2J\u202e${'x'.repeat(500)}`] }) ?? ''
+  expect(hasHiddenCharacters(forged)).toBe(false)
+  expect(forged.length).toBeLessThanOrEqual(120)
 })
 
 test('each of Matrix’s own tools has words of its own, and any other tool its name and arguments', () => {

@@ -1,8 +1,9 @@
 import { readBudgetState } from '../budget-kind.ts'
 import type { Event } from '../event.ts'
-import { type Body, type Display, type DisplayOptions, display, json, prose } from './display.ts'
+import { type Body, type Display, type DisplayOptions, display, json, line, prose } from './display.ts'
 import { displayMessage } from './message-display.ts'
 import { formatAmount, formatCount, formatUsd, plural } from './quantity.ts'
+import { describeOrigin } from './source-display.ts'
 import { displayToolCall, displayToolResult, type ToolCall } from './tool-display.ts'
 
 export type EventDisplayOptions = DisplayOptions & {
@@ -10,8 +11,15 @@ export type EventDisplayOptions = DisplayOptions & {
   call?: ToolCall | undefined
 }
 
-/** An event of a session as a person reads it. An event that is new in the protocol does not compile until it is here. */
+/** An event of a session as a person reads it, with a mark where its content is not trusted. */
 export function displayEvent(event: Event, options: EventDisplayOptions = {}): Display {
+  const shown = displayContent(event, options)
+  const mark = 'origin' in event ? describeOrigin(event.origin) : undefined
+  return mark === undefined ? shown : { ...shown, mark: line(mark, 120) }
+}
+
+/** An event that is new in the protocol does not compile until it is here. */
+function displayContent(event: Event, options: EventDisplayOptions): Display {
   switch (event.type) {
     case 'message':
       return displayMessage(event.message, options)

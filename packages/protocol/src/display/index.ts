@@ -16,5 +16,5 @@ export { displayAnyEvent, displayEvent, type EventDisplayOptions } from './event
 export { displayMessage } from './message-display.ts'
 export { formatAmount, formatBytes, formatCost, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
 export { isSimulatedModel, simulatedModel } from './simulated-model.ts'
-export { describeOrigin, describeSource } from './source-display.ts'
+export { describeLed, describeOrigin, describeSource } from './source-display.ts'
 export { displayToolCall, displayToolResult, type ToolCall, type ToolResult, toolName } from './tool-display.ts'

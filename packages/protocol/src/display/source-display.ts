@@ -6,6 +6,11 @@ export function describeSource({ source, name }: Pick<UntrustedSource, 'source' 
   return source === 'web' ? `the web (${shortName(name)})` : `the tool ${shortName(name)}`
 }
 
+/** The same with when it was read, as the reason why the user is asked. */
+export function describeLed(led: UntrustedSource): string {
+  return `${describeSource(led)}, read ${led.at.slice(0, 16).replace('T', ' ')} UTC (${led.id})`
+}
+
 /** The mark of an event whose content is not trusted; nothing for all others. */
 export function describeOrigin(origin: Origin | undefined): string | undefined {
   if (!origin || origin.trusted) return undefined
