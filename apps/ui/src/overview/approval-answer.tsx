@@ -1,6 +1,8 @@
-import { type ApprovalChoice, approvalChoices } from '@matrix/protocol/display'
+import type { UntrustedSource } from '@matrix/protocol'
+import { type ApprovalChoice, approvalChoices, describeSource } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Action, useOffer } from '../app/actions.ts'
 import { sayDone } from '../app/toasts.tsx'
@@ -10,6 +12,7 @@ import { Button } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { CodeBlock } from '../parts/code-block.tsx'
 import { Field } from '../parts/field.tsx'
+import { Age } from '../parts/figures.tsx'
 import { formatDuration } from '../parts/formats.ts'
 import { splitInput } from './call-input.ts'
 
@@ -49,6 +52,7 @@ export function ApprovalAnswer({ item }: { item: Attention }) {
         <p className="text-ink-2 text-sm">
           {approval.reason} <Expiry at={approval.expiresAt} />
         </p>
+        {approval.led ? <LedThere item={item} led={approval.led} /> : null}
       </div>
       <div className="flex flex-wrap items-center gap-2">
         {choices.map((choice, index) => (
@@ -90,6 +94,25 @@ function decisionOf(
   if (choice === 'deny') return { decision: 'deny', ...(reason ? { reason } : {}) }
   const { scope, anyArguments } = choice
   return { decision: 'allow', scope, inputDigest: approval?.inputDigest ?? '', ...(anyArguments && { anyArguments }) }
+}
+
+/** Why this is asked: the untrusted content that was read before, and where. */
+function LedThere({ item, led }: { item: Attention; led: readonly UntrustedSource[] }) {
+  return (
+    <div className="mt-2 border-warn/50 border-l-2 pl-3 text-sm">
+      <p className="font-medium">What led here</p>
+      <ul>
+        {led.map((each) => (
+          <li key={each.id}>
+            <Link to="/p/$projectId/t/$taskId" params={{ projectId: item.projectId, taskId: each.taskId }}>
+              {describeSource(each)}
+            </Link>
+            , read <Age at={each.at} /> ago
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
 }
 
 /** A command reads as a command, a script as a script; anything else as the JSON that it is. */

@@ -1,4 +1,4 @@
-import { plural } from '@matrix/protocol/display'
+import { describeSource, plural } from '@matrix/protocol/display'
 import type { ChangesView, FlaggedFile, TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { CircleCheck, GitMerge, TriangleAlert } from 'lucide-react'
@@ -74,7 +74,7 @@ export function shortBranch(name: string): string {
 }
 
 function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean }) {
-  const { conflicts, flagged, uncommitted, targetBranch } = changes
+  const { conflicts, flagged, uncommitted, targetBranch, untrusted = [] } = changes
   return (
     <>
       {isEmpty ? (
@@ -88,6 +88,11 @@ function Verdict({ changes, isEmpty }: { changes: ChangesView; isEmpty: boolean 
           Would merge
         </State>
       )}
+      {untrusted.length > 0 ? (
+        <State icon={<TriangleAlert size={13} aria-hidden />} look="text-warn">
+          <span title={untrusted.map(describeSource).join('\n')}>Written after untrusted content was read</span>
+        </State>
+      ) : null}
       {flagged.length > 0 ? (
         <State icon={<TriangleAlert size={13} aria-hidden />} look="text-warn">
           <span title={flagged.map(({ path, reasons }) => `${path}: ${reasons.join(' ')}`).join('\n')}>
@@ -182,6 +187,11 @@ function MergeDialog({ how, task, changes, onClose, onMerged }: MergeDialogProps
             </span>
           </span>
         </label>
+      ) : null}
+      {changes.untrusted?.length ? (
+        <p className="mt-3 text-sm text-warn">
+          Its agents had read untrusted content: {changes.untrusted.map(describeSource).join('; ')}.
+        </p>
       ) : null}
       {flagged.length > 0 ? <FlaggedTick flagged={flagged} isAccepted={isAccepted} onChange={setAccepted} /> : null}
       {merge.error ? <ErrorState error={merge.error} /> : null}

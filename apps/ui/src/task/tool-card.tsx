@@ -1,4 +1,4 @@
-import { displayToolCall, displayToolResult } from '@matrix/protocol/display'
+import { describeOrigin, displayToolCall, displayToolResult } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { ChevronRight, CircleCheck, CircleDashed, CircleHelp, CircleX, Hourglass, LoaderCircle } from 'lucide-react'
 import { memo, useMemo } from 'react'
@@ -8,6 +8,7 @@ import { useFold } from '../parts/fold.ts'
 import { formatDuration } from '../parts/formats.ts'
 import { BodyView } from './body-view.tsx'
 import type { CallState, ToolCallEvent, ToolResult } from './transcript-items.ts'
+import { UntrustedMark } from './untrusted-mark.tsx'
 
 type State = CallState['state']
 type ToolCardProps = {
@@ -34,6 +35,7 @@ export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
   )
   const bodies = result && asked.bodies[0]?.kind === 'command' ? [] : asked.bodies
   const tone = answered?.tone ?? asked.tone
+  const mark = describeOrigin(result?.origin)
 
   return (
     <div className={classes('rounded-md border', isOpen ? 'bg-surface' : 'border-transparent hover:border-line')}>
@@ -54,6 +56,7 @@ export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
         >
           {answered ? answered.summary : openWords(state, activity, isAsking)}
         </span>
+        {mark ? <UntrustedMark mark={mark} /> : null}
         {result ? <Took from={call.ts} to={result.ts} /> : null}
         <ChevronRight
           size={14}

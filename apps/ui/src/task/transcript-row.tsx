@@ -1,4 +1,4 @@
-import { type Display, displayAnyEvent } from '@matrix/protocol/display'
+import { type Display, describeOrigin, displayAnyEvent } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { Brain, ChevronRight } from 'lucide-react'
 import { memo, useEffect, useRef, useState } from 'react'
@@ -13,6 +13,7 @@ import { RowTools } from './row-tools.tsx'
 import { thinkingOf } from './thinking.ts'
 import { ToolCard } from './tool-card.tsx'
 import { type AnyEvent, findCallState, findMessage, isEvent } from './transcript-items.ts'
+import { UntrustedMark } from './untrusted-mark.tsx'
 
 type TranscriptRowProps = {
   seq: number
@@ -144,11 +145,18 @@ type ReadMessageProps = { messageId: string; seq: number; session: Session; view
 /** A message where it was read. It may have arrived long before, on a page that is loaded for it. */
 function ReadMessage({ messageId, seq, session, view }: ReadMessageProps) {
   const found = findMessage(view, messageId)
+  const mark = describeOrigin(found?.origin)
   const arrivedBefore = !found && session.pages.previousMissing(seq)
   useEffect(() => {
     if (typeof arrivedBefore === 'number') void session.pages.retry(arrivedBefore)
   }, [session, arrivedBefore])
-  if (found) return <MessageView message={found.message} />
+  if (found)
+    return (
+      <>
+        <MessageView message={found.message} />
+        {mark ? <UntrustedMark mark={mark} /> : null}
+      </>
+    )
   return <p className="py-2 text-ink-3 text-sm">A message that arrived earlier</p>
 }
 
@@ -167,6 +175,7 @@ const Note = memo(function Note({ event, seq }: { event: AnyEvent; seq: number }
         {isQuiet ? <span aria-hidden className="h-px min-w-4 flex-1 bg-line" /> : null}
         <span className={classes('shrink-0 font-medium', titles[tone])}>{shown.title}</span>
         <span className={classes('min-w-0 truncate', !isQuiet && 'flex-1 text-ink-2')}>{shown.summary}</span>
+        {shown.mark ? <UntrustedMark mark={shown.mark} /> : null}
         {isMore ? (
           <button
             type="button"
