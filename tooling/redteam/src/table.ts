@@ -1,4 +1,5 @@
 import { isStopped, type Outcome } from './attack.ts'
+import { type BenignOutcome, isQuiet } from './benign.ts'
 
 /** The attacks with the layer that stopped each and the words that show it, one family below the other. */
 export function formatTable(outcomes: readonly Outcome[]): string[] {
@@ -16,6 +17,16 @@ export function formatTable(outcomes: readonly Outcome[]): string[] {
       .join('  ')
       .trimEnd(),
   )
+}
+
+/** The work that must not be hindered, and how much of it asked the user nothing. */
+export function formatWork(name: string, outcomes: readonly BenignOutcome[]): string[] {
+  const rows = outcomes.map((outcome) => {
+    const state = isQuiet(outcome) ? 'unasked' : outcome.asked.length > 0 ? 'ASKED  ' : 'UNDONE '
+    const why = isQuiet(outcome) ? '' : shorten(outcome.asked[0] ?? outcome.seen)
+    return `${state}  ${name}: ${outcome.name}  ${why}`.trimEnd()
+  })
+  return [...rows, `${name}: ${outcomes.filter(isQuiet).length} of ${outcomes.length} done without a question`]
 }
 
 function shorten(text: string): string {

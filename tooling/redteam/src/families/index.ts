@@ -5,5 +5,6 @@ import { packageFamily } from './packages.ts'
 import { proxy } from './proxy.ts'
 import { repositoryFamily } from './repository.ts'
 import { files, shell } from './shell.ts'
+import { untrusted } from './untrusted.ts'
 
-export const families: readonly Family[] = [shell, files, proxy, repositoryFamily, packageFamily, gate, http]
+export const families: readonly Family[] = [shell, files, proxy, repositoryFamily, packageFamily, gate, http, untrusted]
