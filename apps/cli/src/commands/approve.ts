@@ -1,5 +1,5 @@
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
-import { type ApprovalChoice, approvalChoices, formatDuration } from '@matrix/protocol/display'
+import { type ApprovalChoice, approvalChoices, describeLed, formatDuration } from '@matrix/protocol/display'
 import type { Attention } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { connect } from '../place.ts'
@@ -108,6 +108,7 @@ function formatApproval({ id, taskTitle, since, approval }: Approval): string {
     ),
     ...formatInput(approval.input).map((text) => `  ${text}`),
     `  ${printableLine(approval.reason)}`,
+    ...(approval.led ?? []).map((each) => yellow(`  led there: ${printableLine(describeLed(each))}`)),
     dim(`  id      ${id}`),
     dim(`  digest  ${approval.inputDigest}`),
     dim(`  scopes  ${approvalChoices(approval).map(scopeOf).join(', ')}`),
