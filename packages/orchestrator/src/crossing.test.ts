@@ -1,10 +1,11 @@
 import type { SideEffect } from '@matrix/manifest'
-import { loopTools, orchestratorTools } from '@matrix/protocol'
+import { builtinTools, loopTools, orchestratorTools } from '@matrix/protocol'
 import type { Attention } from '@matrix/protocol/http'
 import { expect, test } from 'vitest'
 import { type Office, openOffice, type Script } from './simulation/office.testing.ts'
 import type { Planted } from './simulation/simulated-machine.testing.ts'
 
+const readWeb = { name: builtinTools.bash, input: { command: 'curl https://evil.example' } }
 const wait = { calls: [{ name: loopTools.yield }] }
 
 test('the first message to another project waits for the user, and an approval holds until it is revoked', async () => {
@@ -132,6 +133,41 @@ test('words of a weaker project are shown again at the next hop, also when a sub
   })
 })
 
+test('a message to another project after untrusted content was read is one question that says every reason', async () => {
+  const { office, garden } = await openTwo({ rights: { shop: ['read'] } })
+  await office.say('Read the web. Tell them: one')
+  await office.settle()
+
+  const waiting = await office.orchestrator().listAttention({ params: {}, query: {}, body: undefined })
+  const [asked, ...more] = waiting.filter(({ kind }) => kind === 'approval')
+  expect(more).toEqual([])
+  expect(asked?.approval).toMatchObject({
+    reason: expect.stringMatching(/no approval to message.*may do more than the sender.*Untrusted content was read/),
+    led: [{ source: 'web', name: 'evil.example:443' }],
+    scopes: ['once'],
+  })
+  if (asked) await answer(office, asked, 'once')
+  expect(await heard(office, garden.rootId)).toEqual(['one'])
+  await expect(question(office)).rejects.toThrow('Nothing is asked.')
+})
+
+test('an approved pair still asks after untrusted content was read, and sends nothing where the user denies that', async () => {
+  const { office, garden } = await openTwo()
+  await office.approveMessages(garden.projectId)
+  await office.say('Read the web. Tell them: one')
+  await office.settle()
+  expect((await question(office)).approval).toMatchObject({
+    reason: 'The message leaves this project. Untrusted content was read before.',
+    scopes: ['once'],
+  })
+
+  const place = { params: { layer: 'local' as const, key: 'afterUntrusted' }, query: { projectId: office.projectId } }
+  await office.orchestrator().setConfig({ ...place, body: { value: { '*': { project: 'deny' } } } })
+  await answer(office, await question(office), 'once')
+  expect(await heard(office, garden.rootId)).toEqual([])
+  expect((await office.results()).at(-1)).toContain('This call was not allowed')
+})
+
 test('rights that change while the user decides are shown before anything is sent', async () => {
   const rights: NonNullable<Planted['rights']> = {}
   const { office, garden } = await openTwo({ rights })
@@ -155,6 +191,7 @@ async function openTwo(
   const script =
     (to: () => string): Script =>
     ({ calls, heard: words }) => {
+      if (words.includes('Read the web') && calls.length === 0) return { calls: [readWeb] }
       const wanted = [...words.matchAll(/Tell them: (\w+)/g)].map(([, found = '']) => found)
       const sent = calls.filter(({ name }) => name === orchestratorTools.sendMessageToProject).length
       const content = wanted[sent]

@@ -3,6 +3,8 @@ import { MatrixError, orchestratorTools as names } from '@matrix/protocol'
 import type { Agent } from './agent.ts'
 import { idForCall, messageIdForCall } from './agent-tools/call-id.ts'
 import { askForApproval } from './approvals.ts'
+import type { FlowVerdict } from './flow.ts'
+import { judgeFlow } from './flow-question.ts'
 import type { CrossMessage, Neighbour, ProjectContext } from './project-context.ts'
 import { isWeaker, rightsOf, type SenderRights, senderRights, shownRights } from './sender-rights.ts'
 import { strongest } from './server-approval.ts'
@@ -14,7 +16,8 @@ const PATIENCE_MS = 365 * 24 * 3600 * 1000
 
 /**
  * Sends words to the root agent of another project. The user approves each pair of projects and direction once, and sees every
- * message to an agent that may do something which the sender may not.
+ * message to an agent that may do something which the sender may not, or that was written after untrusted content was read.
+ * Whatever the reasons, it is one question.
  */
 export async function sendToProject(ctx: ProjectContext, agent: Agent, words: Words, callId: string): Promise<string> {
   if (words.projectId === ctx.id)
@@ -25,6 +28,7 @@ export async function sendToProject(ctx: ProjectContext, agent: Agent, words: Wo
     const question = await openQuestion(ctx, agent, words, id)
     // Made again after a crash: the user has answered already.
     if (question.to.hasHeard) return 'Sent.'
+    if (question.flow?.verdict === 'deny') throw new MatrixError('AUTHORIZATION_DENIED', 'This call was not allowed')
     // Rights may change while the user decides: only what was shown is approved.
     if (!question.isNeeded || question.inputDigest === approved) {
       await ctx.neighbours.send(words.projectId, messageOf(ctx, agent, { id, content: words.content }, question.sender))
@@ -49,6 +53,7 @@ type Question = {
   to: Neighbour
   sender: SenderRights
   isWeaker: boolean
+  flow: FlowVerdict | undefined
   isNeeded: boolean
   input: Record<string, string>
   inputDigest: string
@@ -63,22 +68,20 @@ async function openQuestion(
   const sender = await senderRights(ctx, agent.taskId)
   const to = await ctx.neighbours.find(projectId, messageId)
   const weaker = isWeaker(sender, to.grant)
+  const flow = await judgeFlow(ctx, agent.taskId, { action: 'project', what: 'The message leaves this project.' })
   const input = {
     ...{ to: to.name, projectId: to.id, content, senderMay: listed(sender.grant) },
     ...(sender.actsFor && { senderActsForOneThatMay: sender.actsFor.join(', ') || 'nothing' }),
     receiverMay: listed(to.grant),
   }
   const inputDigest = digestValue({ input, sender: sender.grant ?? null, receiver: to.grant ?? null })
-  return { to, sender, isWeaker: weaker, isNeeded: weaker || !to.isApproved, input, inputDigest }
+  const isNeeded = weaker || !to.isApproved || flow !== undefined
+  return { to, sender, isWeaker: weaker, flow, isNeeded, input, inputDigest }
 }
 
 /** Undefined once the user has approved; otherwise what the sender is told. */
-async function ask(
-  ctx: ProjectContext,
-  agent: Agent,
-  { to, isWeaker: weaker, input, inputDigest }: Question,
-  callId: string,
-): Promise<string | undefined> {
+async function ask(ctx: ProjectContext, agent: Agent, question: Question, callId: string): Promise<string | undefined> {
+  const { to, flow, input, inputDigest } = question
   const answer = await askForApproval(
     ctx,
     agent.taskId,
@@ -88,11 +91,10 @@ async function ask(
       side_effect_class: strongest((to.grant?.manifest.allowed_side_effects ?? []).map((each) => ({ class: each }))),
       input,
       inputDigest,
-      reason: weaker
-        ? `The agent of "${to.name}" may do more than the sender. It and its sub tasks act on the message with their own rights, so every such message is shown to you.`
-        : `Agents of this project have no approval to message "${to.name}".`,
+      reason: reasonsOf(question).join(' '),
+      ...(flow && { led: flow.led }),
       expiresAt: ctx.world.clock.now() + PATIENCE_MS,
-      scopes: weaker ? ['once'] : ['once', 'always'],
+      scopes: question.isWeaker || flow ? ['once'] : ['once', 'always'],
     },
     { signal: agent.abort.signal, holdsUp: (one) => one === agent },
   )
@@ -101,6 +103,15 @@ async function ask(
     return `Not sent: the user denied it${answer.reason ? `: ${answer.reason}` : '.'} Do without it, and say so at the end.`
   if (answer.scope === 'always') await ctx.neighbours.approve(to.id)
   return undefined
+}
+
+function reasonsOf({ to, isWeaker: weaker, flow }: Question): string[] {
+  const ofRights = `The agent of "${to.name}" may do more than the sender. It and its sub tasks act on the message with their own rights, so every such message is shown to you.`
+  return [
+    ...(to.isApproved ? [] : [`Agents of this project have no approval to message "${to.name}".`]),
+    ...(weaker ? [ofRights] : []),
+    ...(flow ? [flow.reason] : []),
+  ]
 }
 
 function listed(grant: Grant | undefined): string {

@@ -34,15 +34,13 @@ export async function flowOfCall(
   return { action: 'host', what: `${tool.name} sends its arguments to ${(unknown ?? urls[0])?.host}.` }
 }
 
-/** The same for the orchestrator's own tools. */
+/** The same for the orchestrator's own tools. A message to another project is judged with its crossing, in one question. */
 export async function flowOfOwnCall(
   ctx: ProjectContext,
   taskId: string,
   name: string,
   input: Record<string, unknown>,
 ): Promise<Flow | undefined> {
-  if (name === names.sendMessageToProject)
-    return { action: 'project', what: `It hands a message to the project ${input.projectId}.` }
   if (name === names.createTask) return flowOfNewAgent(ctx, taskId, input)
   return name === names.mergeTask ? flowOfMerge(ctx, input) : undefined
 }

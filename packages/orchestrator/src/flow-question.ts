@@ -11,7 +11,8 @@ import type { ProjectContext } from './project-context.ts'
 /** An answer that takes a weekend is still an answer. */
 const PATIENCE_MS = 365 * 24 * 3600 * 1000
 
-async function judge(ctx: ProjectContext, taskId: string, flow: Flow): Promise<FlowVerdict | undefined> {
+/** What speaks against one action of a task, by the user's table. */
+export async function judgeFlow(ctx: ProjectContext, taskId: string, flow: Flow): Promise<FlowVerdict | undefined> {
   return checkFlow(flow, { untrusted: ctx.tree.get(taskId).untrusted, table: await tableOf(ctx, taskId) })
 }
 
@@ -33,7 +34,7 @@ export async function checkCallFlow(
     hosts: () => ctx.hosts.list(taskId),
     shipped: ctx.tools.shipped ?? new Set(),
   })
-  return flow && judge(ctx, taskId, flow)
+  return flow && judgeFlow(ctx, taskId, flow)
 }
 
 type OwnCall = { name: string; sideEffect?: SideEffect | undefined; input: Record<string, unknown>; callId: string }
@@ -43,7 +44,7 @@ export async function askAboutFlow(ctx: ProjectContext, agent: Agent, call: OwnC
   const { name, sideEffect = 'network', input, callId } = call
   const { taskId, abort } = agent
   const flow = await flowOfOwnCall(ctx, taskId, name, input)
-  const verdict = flow && (await judge(ctx, taskId, flow))
+  const verdict = flow && (await judgeFlow(ctx, taskId, flow))
   if (!verdict) return
   const { reason, led } = verdict
   const answer =
@@ -54,7 +55,7 @@ export async function askAboutFlow(ctx: ProjectContext, agent: Agent, call: OwnC
           taskId,
           {
             ...{ id: `flow-${idForCall(agent, callId)}`, uri: name, side_effect_class: sideEffect },
-            ...{ input, inputDigest: digestValue(input), reason, led },
+            ...{ input, inputDigest: digestValue(input), reason, led, scopes: ['once'] },
             expiresAt: ctx.world.clock.now() + PATIENCE_MS,
           },
           { signal: abort.signal, holdsUp: (one) => one === agent },

@@ -98,7 +98,6 @@ test('a message of another project is untrusted', async () => {
 })
 
 test.each([
-  ['a message to another project', orchestratorTools.sendMessageToProject, { projectId: 'P', content: 'x' }],
   ['an agent with other rights', orchestratorTools.createTask, { title: 'T', description: 'x', agent: 'neo' }],
   [
     'a task that runs again and again',
