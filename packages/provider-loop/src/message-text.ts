@@ -18,7 +18,7 @@ export function formatMessage(message: QueueMessage): UserPart[] {
       return textPart(`[The task tree changed: ${message.changedTaskId}]\n${message.summary}`)
     case 'task_complete':
       return textPart(
-        `[Task ${message.taskId} "${message.title}" ${message.success ? 'passed' : 'failed'}, cost $${message.costUsd.toFixed(4)}]\n${message.output}`,
+        `[Task ${message.taskId} ${JSON.stringify(message.title)} ${message.success ? 'passed' : 'failed'}, cost $${message.costUsd.toFixed(4)}]\n${message.output}`,
       )
     case 'task_message':
       return textPart(
@@ -27,7 +27,9 @@ export function formatMessage(message: QueueMessage): UserPart[] {
     case 'clarify_response':
       return textPart(`[Answer to your question ${message.clarificationId}]\n${message.answer}`)
     case 'user_message_forwarded':
-      return textPart(`[The user wrote to task ${message.toTaskId} "${message.toTitle}"]\n${message.text}`)
+      return textPart(
+        `[The user wrote to task ${message.toTaskId} ${JSON.stringify(message.toTitle)}]\n${message.text}`,
+      )
     case 'cross_project':
       return textPart(
         `[Message from project ${message.fromProjectId} ${JSON.stringify(message.fromProject)}${senderOf(message)}${allowedTo(message)}]\n${message.content}`,
