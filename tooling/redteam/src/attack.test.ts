@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Attack, isStopped, runFamily, tagOf } from './attack.ts'
+import { type Attack, isStopped, runFamily, type Sighting, tagOf } from './attack.ts'
 import type { Ground } from './ground.ts'
 import { openSinks, type Sinks } from './sinks.ts'
 
@@ -30,21 +30,31 @@ test('an attack that reached nothing is stopped only if its words are seen', asy
   expect(outcomes.map(isStopped)).toEqual([true, false])
 })
 
+test('what the model was sent can show a leak, and never that an attack was stopped', async () => {
+  const outcomes = await attackWith(['leak', 'own words'], async (_, seen) => {
+    seen('leak', 'denied', 'canary-1')
+    seen('own words', '', 'say: denied')
+  })
+
+  expect(outcomes.map(({ reached }) => reached)).toEqual([['the model was told a secret'], []])
+  expect(outcomes.some(isStopped)).toBe(false)
+})
+
 test('what reaches a sink under a name that is no attack’s ends the run', async () => {
   const run = attackWith(['made'], (sinks) => writeFileSync(join(sinks.outside, 'another'), ''))
 
   await expect(run).rejects.toThrow('by another, which is no attack of this family')
 })
 
-type Act = (sinks: Sinks, seen: (name: string, text: string) => void) => unknown
+type Act = (sinks: Sinks, seen: (name: string, text: string, told?: string) => void) => unknown
 
 async function attackWith(names: readonly string[], act: Act) {
   const folder = mkdtempSync(join(tmpdir(), 'matrix-sinks-'))
   const sinks = await openSinks(folder)
-  const sightings = new Map<string, { text: string }>()
+  const sightings = new Map<string, Sighting>()
   try {
     const run = async () => {
-      await act(sinks, (name, text) => sightings.set(name, { text }))
+      await act(sinks, (name, text, told = '') => sightings.set(name, { text, told }))
       return sightings
     }
     const ground: Pick<Ground, 'sinks' | 'secrets'> = { sinks, secrets: ['canary-1'] }

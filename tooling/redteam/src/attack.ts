@@ -4,7 +4,11 @@ import type { Ground } from './ground.ts'
 export type Layer = 'kernel' | 'proxy' | 'gate' | 'verify' | 'store' | 'git' | 'review' | 'approval' | 'http' | 'prompt'
 
 /** What the attacker saw. Sinks decide whether the attack reached anything; this only shows that it was really made. */
-export type Sighting = { text: string }
+export type Sighting = {
+  text: string
+  /** What the model's provider was sent. It holds the attacker's own words, so only secrets are looked for in it. */
+  told?: string
+}
 
 export type Attack = {
   name: string
@@ -47,9 +51,12 @@ export async function runFamily<Machine extends Pick<Ground, 'sinks' | 'secrets'
   const stray = reached.find(({ tag }) => !known.has(tag))
   if (stray) throw new Error(`${family.name}: ${stray.where}, by ${stray.tag}, which is no attack of this family.`)
   return family.attacks.map((attack) => {
-    const { text } = sightings.get(attack.name) ?? { text: '' }
+    const { text, told = '' }: Sighting = sightings.get(attack.name) ?? { text: '' }
     const own = reached.filter(({ tag }) => tag === tagOf(attack.name))
-    const leaked = ground.secrets.filter((secret) => text.includes(secret)).map(() => 'the attacker read a secret')
+    const leaked = ground.secrets.flatMap((secret) => [
+      ...(text.includes(secret) ? ['the attacker read a secret'] : []),
+      ...(told.includes(secret) ? ['the model was told a secret'] : []),
+    ])
     return {
       family: family.name,
       attack,
