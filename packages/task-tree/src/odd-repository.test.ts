@@ -76,6 +76,25 @@ test('a shallow clone works like a whole one', async () => {
   expect(scratch.gitIn(shallow, 'fsck', '--connectivity-only')).not.toContain('missing')
 })
 
+test('a partial clone works as far as its files are there, and else says what to fetch', async () => {
+  await scratch.write('docs/guide.md', 'read me\n')
+  scratch.commit('second')
+  scratch.git('config', 'uploadpack.allowFilter', 'true')
+  const partial = join(scratch.home, 'partial')
+  const clone = ['clone', '--quiet', '--filter=blob:none', '--sparse', `file://${scratch.checkout}`, partial]
+  scratch.gitIn(scratch.home, ...clone)
+  const worktrees = await scratch.open({ repository: partial })
+
+  await expect(make(worktrees)).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+    message: expect.stringContaining(`${partial} is a partial clone`),
+    hint: expect.stringContaining('fetch --refetch --no-filter'),
+  })
+  expect(await worktrees.list()).toEqual([])
+  scratch.gitIn(partial, 'fetch', '--quiet', '--refetch', '--no-filter')
+  await cycle(worktrees)
+})
+
 test('a repository with SHA-256 objects works', async () => {
   const modern = join(scratch.home, 'modern')
   scratch.gitIn(scratch.home, 'init', '--quiet', '-b', 'trunk', '--object-format=sha256', modern)

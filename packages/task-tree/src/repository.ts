@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { MatrixError, printable } from '@matrix/protocol'
+import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { checkBranchName } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { replaceFile } from './durable-file.ts'
@@ -43,8 +43,9 @@ export type RepositoryOptions = {
 const oid = /^[0-9a-f]{40}([0-9a-f]{24})?$/
 
 export async function openRepository(path: string, options: RepositoryOptions): Promise<Repository> {
-  const { git = runGit, disk = nodeDisk } = options
-  const found = await discover(git, resolve(path))
+  const { disk = nodeDisk } = options
+  const found = await discover(options.git ?? runGit, resolve(path))
+  const git = namingMissing(options.git ?? runGit, found)
   await disk.makeDirectory(options.directory)
   const room = await furnish(disk, join(await realpath(options.directory), 'git'), found.objectFormat)
 
@@ -137,13 +138,18 @@ async function discover(git: Git, path: string): Promise<Found> {
     gitDir,
     objectFormat,
     isShallow: isShallow === 'true',
-    isPartial: config.has('extensions.partialclone'),
+    isPartial: isPartialClone(config),
     refFormat: config.get('extensions.refstorage') ?? 'files',
     kept: [...config]
       .filter(([name, value]) => keptSettings.has(name) && /^\w+$/.test(value))
       .map(([name, value]) => `${name}=${value}`),
     excludes: [join(gitDir, 'info/exclude'), config.get('core.excludesfile') ?? defaultExcludes()],
   }
+}
+
+// git names the remote in an extension, or marks the remote itself; older and newer versions differ.
+function isPartialClone(config: Map<string, string>): boolean {
+  return config.has('extensions.partialclone') || [...config].some(([name]) => /^remote\..*\.promisor$/.test(name))
 }
 
 // How files look on this machine; none of these can name a program.
@@ -198,6 +204,22 @@ async function furnish(disk: Disk, room: string, objectFormat: string): Promise<
   )
   await replaceFile(disk, join(room, 'HEAD'), 'ref: refs/heads/none\n')
   return room
+}
+
+const missing = /unable to read|missing (blob|tree|commit)|bad object|could not (get|fetch)|lazy fetching/i
+
+/** In a partial clone, a missing object is nothing broken: the user has to fetch it, because Matrix starts no transport. */
+function namingMissing(git: Git, { isPartial, checkout, gitDir }: Found): Git {
+  if (!isPartial) return git
+  return (args, options) =>
+    git(args, options).catch((error: unknown) => {
+      if (!(error instanceof MatrixError && error.code === 'GIT_FAILED' && missing.test(error.message))) throw error
+      const where = printableLine(checkout ?? gitDir)
+      throw new MatrixError('GIT_FAILED', `${where} is a partial clone, and lacks files that are needed here`, {
+        hint: `Fetch them: git -C '${where}' fetch --refetch --no-filter. Then resume the task.`,
+        cause: error,
+      })
+    })
 }
 
 async function hasCommits(refs: Repository['refs']): Promise<boolean> {

@@ -293,9 +293,14 @@ async function makeDirectory(path: string): Promise<string> {
 
 async function findRepository(path: string): Promise<FoundRepository | undefined> {
   const ask = (...args: string[]) => runGit(['-C', path, ...args], { codes: [0, 128] })
-  const found = await ask('rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir')
-  const [root, gitDirectory] = found.text().trimEnd().split('\n')
-  if (found.code !== 0 || !root || !gitDirectory) return undefined
+  // One question each: a path may have line breaks in it.
+  const askPath = async (what: string) => {
+    const { code, text } = await ask('rev-parse', '--path-format=absolute', what)
+    return code === 0 ? text().replace(/\n$/, '') : ''
+  }
+  const root = await askPath('--show-toplevel')
+  const gitDirectory = await askPath('--git-common-dir')
+  if (!root || !gitDirectory) return undefined
   const first = await ask('rev-list', '--max-parents=0', 'HEAD')
   const firstCommit = first.code === 0 ? (first.text().trim().split('\n').at(-1) ?? null) : null
   return { root: await realpath(root), gitDirectory: await realpath(gitDirectory), firstCommit }
@@ -304,7 +309,9 @@ async function findRepository(path: string): Promise<FoundRepository | undefined
 /** The branch that the user has checked out when the project begins; it is stored, and never guessed again. */
 async function findBaseBranch({ path }: Project, directory: string): Promise<string> {
   const repository = await openRepository(path, { directory: join(directory, 'worktrees', '.matrix') })
-  const { code, text } = await repository.refs(['symbolic-ref', '--short', '--quiet', 'HEAD'], { codes: [0, 1, 128] })
+  // Asked in the folder itself: each worktree of the user's has a branch of its own.
+  const question = ['-C', path, 'symbolic-ref', '--short', '--quiet', 'HEAD']
+  const { code, text } = await runGit(question, { codes: [0, 1, 128] })
   const branch = text().trim()
   if (code === 0 && branch !== '') {
     await repository.getBranch(branch)
