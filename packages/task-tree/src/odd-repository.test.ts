@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { monotonicFactory } from 'ulid'
@@ -151,6 +152,26 @@ test('LFS files arrive as their pointers and leave as what they are', async () =
   await writeFile(join(path, 'big.bin'), 'the real content')
   const snapshot = await worktrees.snapshot(taskId, 'x')
   expect(scratch.git('show', `${snapshot?.commit}:big.bin`)).toBe('the real content')
+})
+
+test('a pipe in the place of a file is a deleted file to commits and snapshots, and a setup that leaves one is repaired', async () => {
+  const worktrees = await scratch.open()
+  const replace = (folder: string) => execFileSync('bash', ['-c', 'rm readme.md && mkfifo readme.md'], { cwd: folder })
+  const options = { taskId: newId(), title: 'x', baseBranch: 'trunk' }
+  const { taskId, path, setup } = await worktrees.create({
+    ...options,
+    setUp: async ({ worktree }) => void replace(worktree),
+  })
+  expect(setup).toEqual({ restored: ['readme.md'], excluded: [] })
+  expect(await readFile(join(path, 'readme.md'), 'utf8')).toBe('hello\n')
+
+  replace(path)
+  await writeFile(join(path, 'work'), 'done')
+  const snapshot = await worktrees.snapshot(taskId, 'x')
+  const files = scratch.git('ls-tree', '-r', '--name-only', snapshot?.commit ?? '').split('\n')
+  expect(files).toContain('work')
+  expect(files).not.toContain('readme.md')
+  await worktrees.remove({ taskId })
 })
 
 test('a huge file is saved and restored', async () => {

@@ -186,10 +186,29 @@ async function looksAtEverything(repository: Repository, source: FilesSource): P
 async function fillIndex(disk: Disk, repository: Repository, source: FilesSource): Promise<string[]> {
   const others = await listOthers(repository, source)
   const nested = others.filter((path) => path.at(-1) === slash)
-  const paths = [...(await listChanged(repository, source)), ...others.filter((path) => path.at(-1) !== slash)]
-  const input = Buffer.concat(paths.flatMap((path) => [path, Buffer.of(0)]))
-  if (paths.length > 0) await onFiles(repository, source, ['update-index', '-z', '--add', '--remove', '--stdin'], input)
+  const changed = await listChanged(repository, source)
+  const added = others.filter((path) => path.at(-1) !== slash)
+  const add = (paths: Buffer[]) => updateIndex(repository, source, ['--add', '--remove'], paths)
+  await add([...changed, ...added]).catch(async (error: unknown) => {
+    const special = await findSpecial(disk, source, changed)
+    if (special.size === 0) throw error
+    await updateIndex(repository, source, ['--force-remove'], [...special])
+    await add([...changed.filter((path) => !special.has(path)), ...added])
+  })
   return [...nested.map((path) => path.toString('utf8')), ...(await populatedSubmodules(disk, repository, source))]
+}
+
+async function updateIndex(repository: Repository, source: FilesSource, how: string[], paths: Buffer[]): Promise<void> {
+  if (paths.length === 0) return
+  const input = Buffer.concat(paths.flatMap((path) => [path, Buffer.of(0)]))
+  await onFiles(repository, source, ['update-index', '-z', ...how, '--stdin'], input)
+}
+
+/** Pipes, sockets and devices: git cannot hold them, so the file that was in their place is a deleted one. */
+async function findSpecial(disk: Disk, { workTree }: FilesSource, paths: readonly Buffer[]): Promise<Set<Buffer>> {
+  const special = new Set<Buffer>()
+  for (const path of paths) if ((await disk.kind(join(workTree, path.toString('utf8')))) === 'other') special.add(path)
+  return special
 }
 
 async function listChanged(repository: Repository, source: FilesSource): Promise<Buffer[]> {
