@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import * as z from 'zod'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
@@ -63,7 +63,7 @@ export async function mergeBranch(work: MergeWork, options: MergeOptions): Promi
   if (mergeBase === head) return nothingToMerge(repository, options)
   await refuseForbiddenPaths(repository, mergeBase ?? old, head, options.branch)
 
-  const checkouts = await findCheckouts(repository, options.baseBranch)
+  const checkouts = await findCheckouts(repository, options)
   if (checkouts.length > 0 && !options.updateCheckout) throw checkedOut(options, checkouts)
   const { tree, conflicts } = await tryMerge(repository, old, head)
   if (conflicts.length > 0) return { outcome: 'conflict', files: conflicts }
@@ -153,13 +153,22 @@ export async function moveBranch(repository: Repository, branch: string, old: st
   throw current === old ? failure : moved(branch, old, current ?? 'gone')
 }
 
-async function findCheckouts(repository: Repository, branch: string): Promise<string[]> {
+// The first is the one of the git directory, and git guesses where that is: in a submodule it names the git directory.
+async function findCheckouts(repository: Repository, { baseBranch, branch }: MergeOptions): Promise<string[]> {
   const { text } = await repository.refs(['worktree', 'list', '--porcelain', '-z'])
   const entries = text()
     .split('\0\0')
     .map((entry) => entry.split('\0'))
-  const holding = entries.filter((lines) => lines.includes(`branch refs/heads/${branch}`) && !lines.includes('bare'))
-  return holding.flatMap((lines) => lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? [])
+  return entries.flatMap((lines, at) => {
+    if (!lines.includes(`branch refs/heads/${baseBranch}`) || lines.includes('bare')) return []
+    if (at > 0) return lines.find((line) => line.startsWith('worktree '))?.slice('worktree '.length) ?? []
+    if (repository.mainCheckout !== undefined) return repository.mainCheckout
+    throw new MatrixError(
+      'BRANCH_CHECKED_OUT',
+      `${baseBranch} is checked out in a folder that git does not name; its git directory is ${repository.gitDir}`,
+      { hint: `Run git merge ${branch} in that folder.` },
+    )
+  })
 }
 
 async function moveWithCheckout(work: MergeWork, base: string, { old, commit, checkout }: Step): Promise<void> {
@@ -213,7 +222,8 @@ async function gitDirOf({ disk, repository }: MergeWork, checkout: string): Prom
   const link = join(checkout, '.git')
   const content = (await disk.kind(link)) === 'file' ? await readFile(disk, link) : undefined
   const pointer = content && /^gitdir: (.+)$/s.exec(decodeText(content).trim())?.[1]
-  return pointer?.startsWith(join(repository.gitDir, 'worktrees/')) ? pointer : repository.gitDir
+  const target = pointer && resolve(checkout, pointer)
+  return target?.startsWith(join(repository.gitDir, 'worktrees/')) ? target : repository.gitDir
 }
 
 async function refuseUnfinished(disk: Disk, { checkout, gitDir }: MergeRecord): Promise<void> {

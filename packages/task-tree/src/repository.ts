@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { checkBranchName } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
@@ -14,6 +14,8 @@ import { type Git, type GitOptions, type GitResult, runGit } from './git.ts'
 export type Repository = {
   /** The user's checkout; absent in a bare repository. */
   readonly checkout: string | undefined
+  /** The checkout that belongs to the git directory itself; absent also where git does not know it. */
+  readonly mainCheckout: string | undefined
   readonly gitDir: string
   /** Files with ignore rules beyond the .gitignore files. */
   readonly excludes: readonly string[]
@@ -78,9 +80,10 @@ export async function openRepository(path: string, options: RepositoryOptions): 
         })
   }
 
-  const { checkout, gitDir, excludes, refFormat, objectFormat } = found
+  const { checkout, mainCheckout, gitDir, excludes, refFormat, objectFormat } = found
   return {
     checkout,
+    mainCheckout,
     gitDir,
     excludes: await existing(disk, excludes),
     refFormat,
@@ -110,6 +113,7 @@ export async function treeOf(repository: Repository, commit: string): Promise<st
 
 type Found = {
   checkout: string | undefined
+  mainCheckout: string | undefined
   gitDir: string
   objectFormat: string
   isShallow: boolean
@@ -121,10 +125,13 @@ type Found = {
 
 // Here the user's own settings count: whether this repository may be used at all (safe.directory) is their decision.
 async function discover(git: Git, path: string): Promise<Found> {
-  const ask = async (...args: string[]) => {
-    const { text } = await git(['-C', path, ...args], { env: ownSettings() })
+  const askIn = async (folder: string, ...args: string[]) => {
+    const { text } = await git(['-C', folder, ...args], { env: ownSettings() })
     return text().replace(/\n$/, '')
   }
+  const ask = (...args: string[]) => askIn(path, ...args)
+  const findTop = (folder: string) =>
+    askIn(folder, 'rev-parse', '--path-format=absolute', '--show-toplevel').catch(() => '')
   // The path comes last, because it may have line breaks in it.
   const questions = ['--is-bare-repository', '--is-shallow-repository', '--show-object-format', '--git-common-dir']
   const answer = await ask('rev-parse', '--path-format=absolute', ...questions).catch((error) => {
@@ -133,8 +140,11 @@ async function discover(git: Git, path: string): Promise<Found> {
   const [isBare, isShallow, objectFormat = 'sha1', ...lines] = answer.split('\n')
   const gitDir = await realpath(lines.join('\n'))
   const config = parseConfig(await ask('config', '--list', '-z'))
+  const checkout = isBare === 'true' ? undefined : (await findTop(path)) || undefined
+  const isMain = gitDir === (await realpath(await ask('rev-parse', '--absolute-git-dir')))
   return {
-    checkout: isBare === 'true' ? undefined : await mainCheckout(ask),
+    checkout,
+    mainCheckout: isMain ? checkout : (await findTop(gitDir)) || besideOf(gitDir),
     gitDir,
     objectFormat,
     isShallow: isShallow === 'true',
@@ -162,8 +172,8 @@ const keptSettings = new Set([
   'core.precomposeunicode',
 ])
 
-async function mainCheckout(ask: (...args: string[]) => Promise<string>): Promise<string | undefined> {
-  return (await ask('rev-parse', '--path-format=absolute', '--show-toplevel').catch(() => '')) || undefined
+function besideOf(gitDir: string): string | undefined {
+  return basename(gitDir) === '.git' ? dirname(gitDir) : undefined
 }
 
 /** The output of git config --list -z; of several values for one name, the last. */
