@@ -44,7 +44,7 @@ describeInBrowser('being told', () => {
 
   test('whoever looks elsewhere is notified of a question, and led to it', async () => {
     await page.evaluate(() => Object.assign(document, { hasFocus: () => false }))
-    await page.getByRole('button', { name: 'Always' }).click()
+    await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByRole('article', { name: /^Question/ }).waitFor()
     expect(await notes()).toEqual(['A question: shop'])
 

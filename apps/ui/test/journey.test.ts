@@ -56,7 +56,7 @@ describeInBrowser('a person and their agents', () => {
     await press('g', 'i')
     const approval = card('Approval', 'shop')
     await approval.getByText('nothing is needed').first().waitFor()
-    await approval.getByRole('button', { name: 'Always' }).click()
+    await approval.getByRole('button', { name: 'Approve' }).click()
 
     await approval.waitFor({ state: 'detached' })
   })

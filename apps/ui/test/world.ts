@@ -124,10 +124,7 @@ async function prepareData(
   agent.servers = [{ ...own, package_digest: digestOf(builtIn) }, ...others]
   const file = join(dataDirectory, 'agents/default.json')
   await writeFile(file, JSON.stringify(agent))
-  await lockAgent(
-    file,
-    servers.map(({ alias }) => `@${alias}/*`),
-  )
+  await lockAgent(file, servers)
   await writeFile(join(dataDirectory, 'config.json'), JSON.stringify(config, null, 2))
 }
 
@@ -152,10 +149,13 @@ function digestOf(bytes: Buffer): string {
 }
 
 /** Locks the agent as a person would, and has every command but the tests be asked about. */
-async function lockAgent(file: string, alsoAllowed: string[]): Promise<void> {
+async function lockAgent(file: string, servers: OwnServer[]): Promise<void> {
   const lockFile = file.replace('.json', '.lock.json')
   execFileSync(process.execPath, [cliProgram, 'lock', file, '--yes', '--out', lockFile], { stdio: 'ignore' })
   const lock = JSON.parse(await readFile(lockFile, 'utf8'))
+  // A server that describes itself by a file beside it differs in what it says, not in what it loads.
+  for (const { alias } of servers) delete lock.servers[alias].package.files_digest
+  const alsoAllowed = servers.map(({ alias }) => `@${alias}/*`)
   lock.policy = {
     tools: ['*'],
     allowedTools: ['background', 'read_file', 'write_file', 'edit_file', 'list_files', 'search', ...alsoAllowed],
