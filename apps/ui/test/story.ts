@@ -257,7 +257,10 @@ const stock: Conversation = {
     {
       text: 'Their list is on the network. I fetch it once to see its form.',
       toolCalls: [
-        call(builtinTools.bash, { command: 'curl -sS https://supplier.example/stock.csv | head -5', timeout: 20 }),
+        call(builtinTools.bash, {
+          command: 'curl -sS https://supplier.example/stock.csv | head -5',
+          timeout_ms: 20_000,
+        }),
       ],
     },
     {
