@@ -1,17 +1,17 @@
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import {
   checkAgentFormat,
   checkManifest,
   createLock,
   type DefinitionFinding,
-  detectFormat,
+  detectDocument,
   digestValue,
+  type Format,
   importServers,
   type Lock,
   lintDefinitions,
   type Manifest,
   type Policy,
-  parseDocument,
   renameServers,
   type Server,
   type ServerDraft,
@@ -62,10 +62,10 @@ export async function proposeLock(
   bench: Workbench,
   options: ProposalOptions,
 ): Promise<LockProposal> {
-  const { value, findings } = parseDocument(bytes, { relaxed: true })
+  const { value, format, findings } = await detectDocument(bytes, { fileName: basename(path) })
   if (value === undefined)
     throw new MatrixError('DOCUMENT_INVALID', `${path}: ${findings[0]?.message ?? 'not readable'}`)
-  const draft = await readDraft(value, options)
+  const draft = await readDraft(value, format, options)
   const pinned: PinnedServer[] = []
   for (const server of draft.servers) pinned.push(await pinServer(server, { ...bench, onStep: printError }))
   for (const server of draft.complete?.servers ?? []) assertDeclared(server, pinned)
@@ -118,8 +118,7 @@ function findingsOf({ server, resolved, findings }: PinnedServer, all: readonly 
   return [...findings, ...imitations].map((finding) => ({ ...finding, server: server.alias }))
 }
 
-async function readDraft(value: unknown, options: ProposalOptions): Promise<Draft> {
-  const format = detectFormat(value)
+async function readDraft(value: unknown, format: Format | undefined, options: ProposalOptions): Promise<Draft> {
   if (format === 'matrix' || format === 'lock') return readManifest(format, value)
   if (format === 'gpars')
     return { ...(await requiredServers(value, options.catalog)), format, allowed: undefined, policy: undefined }

@@ -4,6 +4,7 @@ export { type Attenuation, attenuate, type Grant } from './attenuation/attenuati
 export { type DefinitionFinding, lintDefinitions, lintText } from './definition/definition-lint.ts'
 export { formatDefinitionFinding } from './definition/definition-problem.ts'
 export { type DefinitionRuleId, type DefinitionSeverity, definitionRules } from './definition/definition-rule.ts'
+export { type DetectedDocument, detectDocument } from './detect.ts'
 export type { Change } from './diff/change.ts'
 export { diffLock } from './diff/lock-diff.ts'
 export { diffManifest } from './diff/manifest-diff.ts'

@@ -1,4 +1,5 @@
 // What it takes to verify one document, and nothing that would have to be loaded first: programs that do only that start at once.
+export { detectDocument } from './detect.ts'
 export { MAX_DOCUMENT_BYTES, parseDocument } from './document/document.ts'
 export { type Finding, type Mode, placeProblems } from './document/finding.ts'
 export { type Rule, type RuleId, rules, type Severity } from './document/rule.ts'

@@ -1,10 +1,12 @@
-import { parseDocument } from './document/document.ts'
+import { detectDocument } from './detect.ts'
 import { type Finding, type Mode, type Problem, placeProblems } from './document/finding.ts'
-import { detectFormat, type Format } from './format.ts'
+import type { Format } from './format.ts'
 import { checkManifest, type EnvironmentLookup } from './manifest/manifest-check.ts'
 
 export type VerifyOptions = {
   mode?: Mode
+  /** What the file is called, which tells its syntax where the text alone does not. */
+  fileName?: string | undefined
   /** With it, references to variables that are not set are found too. */
   environment?: EnvironmentLookup
 }
@@ -21,18 +23,17 @@ export type Report = {
 /** Everything that can be found in a document of any known format without starting a server. */
 export async function verifyDocument(
   bytes: Uint8Array,
-  { mode = 'default', environment }: VerifyOptions = {},
+  { mode = 'default', fileName, environment }: VerifyOptions = {},
 ): Promise<Report> {
-  const { source, value, findings } = parseDocument(bytes)
+  const { source, value, format, findings } = await detectDocument(bytes, { fileName, mode })
   if (value === undefined) return { format: undefined, summary: 'not readable', value, findings }
 
-  const format = detectFormat(value)
   const problems = format ? await checkers[format](value, environment) : [unknownFormat]
   return {
     format,
     summary: format ? summaries[format](value) : 'of no known format',
     value,
-    findings: placeProblems(problems, source, mode),
+    findings: [...findings, ...placeProblems(problems, source, mode)],
   }
 }
 

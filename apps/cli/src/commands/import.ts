@@ -1,9 +1,10 @@
+import { basename } from 'node:path'
 import {
+  detectDocument,
   type Finding,
   formatAgentUri,
   importServers,
   parseAgentUri,
-  parseDocument,
   placeProblems,
   type ServerImport,
 } from '@matrix/manifest'
@@ -17,7 +18,13 @@ export type ImportOptions = { out?: string; agent?: string; force?: boolean; jso
 
 /** A v1 draft of the servers in another program's file, and what is left to do before it can be used. */
 export async function importFile(path: string, { out, agent, force = false, json }: ImportOptions): Promise<ExitCode> {
-  const { source, value, findings: unreadable } = parseDocument(await readInput(path), { relaxed: true })
+  const {
+    source,
+    value,
+    findings: unreadable,
+  } = await detectDocument(await readInput(path), {
+    fileName: basename(path),
+  })
   if (value === undefined) throw notReadable(path, unreadable)
 
   const imported = importServers(value, agent === undefined ? {} : { agent: agentName(agent) })

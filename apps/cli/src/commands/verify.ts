@@ -1,6 +1,7 @@
+import { basename } from 'node:path'
 import {
   checkManifest,
-  detectFormat,
+  detectDocument,
   type Format,
   type Manifest,
   type Mode,
@@ -73,10 +74,11 @@ async function verifyInput(
     if (isFound && error instanceof MatrixError && error.code === 'DOCUMENT_TOO_LARGE') return undefined
     throw error
   })
-  if (!bytes || (isFound && isNoneOfOurs(path, bytes))) return undefined
+  if (!bytes || (isFound && (await isNoneOfOurs(path, bytes)))) return undefined
   if (path.endsWith('.mtx')) return verifySkill(path, bytes.toString('utf8'), modeOf(options), manifest)
   const report = await verifyDocument(bytes, {
     mode: modeOf(options),
+    fileName: basename(path),
     ...(options.checkEnv && { environment: (name: string) => process.env[name] !== undefined }),
   })
   const found = { file: path === '-' ? 'standard input' : path, text: bytes.toString('utf8'), ...report }
@@ -86,10 +88,10 @@ async function verifyInput(
 const ours: readonly (Format | undefined)[] = ['matrix', 'lock', 'agent-format', 'gpars']
 
 /** A directory holds other JSON too, with comments or without; only what was named must be ours. */
-function isNoneOfOurs(path: string, bytes: Buffer): boolean {
+async function isNoneOfOurs(path: string, bytes: Buffer): Promise<boolean> {
   if (path.endsWith('.mtx')) return false
-  const { value } = parseDocument(bytes, { relaxed: true })
-  return value !== undefined && !ours.includes(detectFormat(value))
+  const { value, format } = await detectDocument(bytes, { fileName: basename(path) })
+  return value !== undefined && !ours.includes(format)
 }
 
 /** What is wrong already on paper is not started. */

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { detectDocument } from './detect.ts'
+
+test('an agent file with trailing commas is read, with a warning at the first of them', async () => {
+  const bytes = readFileSync(new URL('../fixtures/agent-format/good/hooks-with-trailing-commas.json', import.meta.url))
+
+  const { format, value, findings } = await detectDocument(bytes)
+  expect({ format, value }).toMatchObject({ format: 'agent-format', value: { hooks: { agentSpawn: {} } } })
+  expect(findings).toMatchObject([{ rule: 'MX001', severity: 'warning', line: 7 }])
+  expect((await detectDocument(bytes, { mode: 'strict' })).findings).toMatchObject([{ severity: 'error', line: 7 }])
+})
+
+test('a manifest of Matrix with a trailing comma is refused', async () => {
+  const { format, value, findings } = await detectDocument(Buffer.from('{"schema_version": 1, "servers": [],}'))
+
+  expect({ format, value }).toEqual({ format: undefined, value: undefined })
+  expect(findings).toMatchObject([{ rule: 'MX001', severity: 'error' }])
+})
+
+test('comments belong to the settings of VS Code', async () => {
+  const { format, findings } = await detectDocument(Buffer.from('{"servers": {} /* none yet */}'))
+
+  expect({ format, findings }).toEqual({ format: 'vscode', findings: [] })
+})
+
+test('a duplicate key is an error also behind a comment', async () => {
+  const { value, findings } = await detectDocument(Buffer.from('{"mcpServers": {}, /* a */ "mcpServers": {}}'))
+
+  expect(value).toBeUndefined()
+  expect(findings.map(({ rule, severity }) => `${rule} ${severity}`)).toContain('MX001 error')
+})
+
+test('settings of another program are read with their comments, and are of no known format', async () => {
+  const { format, value, findings } = await detectDocument(Buffer.from('{"compilerOptions": {} // none\n}'))
+
+  expect({ format, value, findings }).toEqual({ format: undefined, value: { compilerOptions: {} }, findings: [] })
+})
