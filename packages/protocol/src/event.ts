@@ -56,6 +56,8 @@ export const DurableEvent = z.discriminatedUnion('type', [
     type: z.literal('tool_result'),
     ...content,
     callId: z.string(),
+    /** The call has left this process running in the background. */
+    background: z.object({ processId: z.string() }).optional(),
     content: z.array(ToolContent),
     isError: z.boolean(),
   }),
