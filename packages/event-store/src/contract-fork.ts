@@ -1,4 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
+import { findPendingMessages } from '@matrix/protocol/session'
 import {
   answered,
   type ContractCase,
@@ -12,7 +13,6 @@ import {
   said,
 } from './contract-case.ts'
 import { FORKED_CALL_TEXT, findIdentity } from './fork.ts'
-import { findPendingMessages } from './pending-message.ts'
 
 /** What a fork takes with it. */
 export const forkContract: ContractCase[] = [

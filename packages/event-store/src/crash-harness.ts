@@ -1,7 +1,7 @@
 import { type DurableEvent, MatrixError } from '@matrix/protocol'
+import { findPendingMessages } from '@matrix/protocol/session'
 import type { EventStore, Fence } from './event-store.ts'
 import type { FileSystem } from './file-system.ts'
-import { findPendingMessages } from './pending-message.ts'
 import { type Random, seededRandom } from './random.ts'
 import { type Fault, type Operation, type SimulatedDisk, simulateDisk } from './simulated-file-system.ts'
 

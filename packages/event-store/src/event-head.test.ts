@@ -1,9 +1,9 @@
-import { type DurableEvent, queueMessage } from '@matrix/protocol'
+import { builtinTools, type DurableEvent, loopTools, queueMessage } from '@matrix/protocol'
+import { applyEvent, emptySession } from '@matrix/protocol/session'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseHeads } from './event-head.ts'
 import { formatHeader, formatLine } from './line.ts'
-import { applyResumeEvent, emptyResumeFold } from './resume-state.ts'
 
 const stamp = { taskId: 't', ts: '2026-01-01T00:00:00.000Z' }
 
@@ -33,10 +33,16 @@ test('the place of the last line and its sum are what a reader continues from', 
 
 test('whatever an event holds and in whichever order, its summary is the same as from all of it', () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', '","callId":"x"', 'é'))
+  const id = fc.oneof(text, fc.constantFrom('c1', 'c2'))
+  const name = fc.oneof(text, fc.constantFrom(loopTools.done, loopTools.clarify, builtinTools.bash))
+  const input = fc.oneof(text, fc.record({ command: text, background: fc.boolean(), question: text }))
+  const background = fc.record({ processId: text })
   const event = fc.oneof(
-    fc.record({ type: fc.constant('tool_call'), taskId: text, ts: text, callId: text, name: text, input: text }),
-    fc.record({ type: fc.constant('tool_call'), name: text, callId: text, ts: text, taskId: text, input: text }),
-    fc.record({ type: fc.constant('tool_result'), taskId: text, ts: text, callId: text, content: fc.constant([]) }),
+    fc.record({ type: fc.constant('tool_call'), taskId: text, ts: text, callId: id, name, input }),
+    fc.record({ type: fc.constant('tool_call'), name, callId: id, ts: text, taskId: text, input }),
+    fc.record({ type: fc.constant('tool_result'), taskId: text, ts: text, callId: id, content: fc.constant([]) }),
+    fc.record({ type: fc.constant('tool_result'), taskId: text, ts: text, callId: id, content: text, background }),
+    fc.record({ type: fc.constant('tool_result'), taskId: text, ts: text, callId: id, background, content: text }),
     fc.record({ type: fc.constant('assistant_text'), text, taskId: text, ts: text }),
     fc.constant({ type: 'message', ...stamp, message: queueMessage.user({ id: 'm', text: 'hi' }) }),
     fc.constant({ type: 'from_the_future', ...stamp, of: { type: 'tool_call' } }),
@@ -47,9 +53,7 @@ test('whatever an event holds and in whichever order, its summary is the same as
       const heads = parse(...events).events as DurableEvent[]
       const stored = events.map((one) => JSON.parse(JSON.stringify(one)) as DurableEvent)
       expect(heads.map(({ type, ts }) => [type, ts])).toEqual(stored.map(({ type, ts }) => [type, ts]))
-      expect(heads.reduce(applyResumeEvent, emptyResumeFold())).toEqual(
-        stored.reduce(applyResumeEvent, emptyResumeFold()),
-      )
+      expect(heads.reduce(applyEvent, emptySession)).toEqual(stored.reduce(applyEvent, emptySession))
     }),
     { numRuns: 300 },
   )

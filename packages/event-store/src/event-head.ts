@@ -1,19 +1,10 @@
-import type { DurableEvent } from '@matrix/protocol'
+import { type FoldedEvent, readsInput } from '@matrix/protocol/session'
 import { findSum, parseLine, statedSeq } from './line.ts'
 import type { LineBatch } from './session-reader.ts'
 import type { FileSpan } from './span.ts'
 
-type Head<Type extends DurableEvent['type'], Key extends string> = Pick<
-  Extract<DurableEvent, { type: Type }>,
-  Key & keyof Extract<DurableEvent, { type: Type }>
->
-
 /** As much of an event as its session's summary needs. What is long, such as what a tool answered, is left out. */
-export type EventHead =
-  | DurableEvent
-  | Head<'assistant_text', 'type' | 'ts'>
-  | Head<'tool_call', 'type' | 'ts' | 'callId' | 'name'>
-  | Head<'tool_result', 'type' | 'ts' | 'callId'>
+export type EventHead = FoldedEvent & { ts: string }
 
 /** The heads of lines in order, and where the last of them ends. */
 export type HeadBatch = { events: EventHead[]; seq: number | undefined; sum: string | undefined; end: number }
@@ -25,6 +16,8 @@ const beginning = new RegExp(
     `"taskId":${plain},"ts":${plain},(?:"callId":${plain},(?:"name":${plain},)?)?`,
 )
 const BEGINNING_BYTES = 512
+// Names a background command, wherever it stands in a call or a result; inside of a string its quotes would be escaped.
+const background = Buffer.from('"background":')
 
 /** The heads of the lines of a span: four lines in five are not parsed, which is most of what reading them costs. */
 export function parseHeads({ bytes, start, end, offset }: FileSpan): HeadBatch {
@@ -33,9 +26,10 @@ export function parseHeads({ bytes, start, end, offset }: FileSpan): HeadBatch {
   let sum: string | undefined
   for (let at = start; at < end; ) {
     const newline = bytes.indexOf(10, at)
-    const head =
-      findHead(bytes.toString('latin1', at, Math.min(newline, at + BEGINNING_BYTES))) ??
-      parseLine(bytes.toString('utf8', at, newline))
+    const found = findHead(bytes.toString('latin1', at, Math.min(newline, at + BEGINNING_BYTES)))
+    const isShort =
+      found && (found.event.type === 'assistant_text' || !bytes.subarray(at, newline).includes(background))
+    const head = isShort ? found : parseLine(bytes.toString('utf8', at, newline))
     if (!head) break
     if (head.event) events.push(head.event)
     if (newline + 1 >= end) {
@@ -57,6 +51,7 @@ function findHead(text: string): { event: EventHead } | undefined {
   const [, type, , ts = '', callId, name] = beginning.exec(text) ?? []
   if (type === 'assistant_text') return { event: { type, ts } }
   if (type === 'tool_result' && callId !== undefined) return { event: { type, ts, callId } }
-  if (type === 'tool_call' && callId !== undefined && name !== undefined) return { event: { type, ts, callId, name } }
+  if (type === 'tool_call' && callId !== undefined && name !== undefined && !readsInput(name))
+    return { event: { type, ts, callId, name } }
   return undefined
 }

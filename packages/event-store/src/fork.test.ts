@@ -1,4 +1,5 @@
 import type { DurableEvent } from '@matrix/protocol'
+import { findOrphanedToolCalls, findPendingMessages } from '@matrix/protocol/session'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -16,8 +17,6 @@ import {
 import type { EventStore } from './event-store.ts'
 import { findIdentity, rewindEvents } from './fork.ts'
 import { openJsonlEventStore } from './jsonl-event-store.ts'
-import { findOrphanedToolCalls } from './orphaned-tool-call.ts'
-import { findPendingMessages } from './pending-message.ts'
 import { simulateDisk } from './simulated-file-system.ts'
 
 test('a fork up to any event is the fork of a session that ended there', async () => {

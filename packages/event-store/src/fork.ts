@@ -1,6 +1,5 @@
 import type { DurableEvent } from '@matrix/protocol'
-import { findOrphanedToolCalls } from './orphaned-tool-call.ts'
-import { findPendingMessages } from './pending-message.ts'
+import { findOrphanedToolCalls, findPendingMessages } from '@matrix/protocol/session'
 
 /** Who the forked session belongs to; it becomes the last `fork_marker`, which is the session's identity. */
 export type ForkTarget = Omit<ForkMarker, 'type' | 'sourceTaskId' | 'sourceSeq'>

@@ -1,9 +1,10 @@
 import { open as openFile, rm } from 'node:fs/promises'
+import { FOLD_VERSION } from '@matrix/protocol/session'
 import { storageError } from './session-writer.ts'
 import { type Database, loadSqlite } from './sqlite.ts'
 
-// Raised whenever a table changes: an index of another version is thrown away and made anew.
-const SCHEMA_VERSION = 3
+// Raised whenever a table changes: an index of another version, or with states of another fold, is thrown away and made anew.
+const SCHEMA_VERSION = 4 * 1000 + FOLD_VERSION
 
 const schema = `
 CREATE TABLE session (
@@ -16,7 +17,7 @@ CREATE TABLE session (
   sum TEXT NOT NULL DEFAULT '',
   status TEXT NOT NULL DEFAULT 'new',
   damage TEXT,
-  fold TEXT NOT NULL DEFAULT '',
+  state TEXT NOT NULL DEFAULT '',
   first_at TEXT,
   last_at TEXT,
   archive TEXT

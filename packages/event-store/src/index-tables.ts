@@ -1,7 +1,7 @@
+import { applyEvent, emptySession, type ResumeState, resumeStateOf, type SessionState } from '@matrix/protocol/session'
 import { openCostWriter } from './cost.ts'
 import type { Damage } from './damage.ts'
 import type { HeadBatch } from './event-head.ts'
-import { applyResumeEvent, emptyResumeFold, type ResumeFold, type ResumeState, resumeStateOf } from './resume-state.ts'
 import type { Database } from './sqlite.ts'
 import { isKnown } from './stored-event.ts'
 
@@ -14,7 +14,8 @@ export type SessionRow = {
   sum: string
   status: ResumeState | 'corrupt'
   damage: string | null
-  fold: string
+  /** What the session means so far, as JSON. */
+  state: string
   first_at: string | null
   last_at: string | null
   archive: string | null
@@ -36,26 +37,30 @@ export type IndexTables = {
   forget(name: string): void
 }
 
+export function readState({ state }: SessionRow): SessionState {
+  return state ? JSON.parse(state) : emptySession
+}
+
 export function openIndexTables(database: Database): IndexTables {
   const costs = openCostWriter(database)
   const statements = prepare(database)
 
   function addHeads(row: SessionRow, { events, seq, sum, end }: HeadBatch): SessionRow {
-    let fold: ResumeFold = row.fold ? JSON.parse(row.fold) : emptyResumeFold()
+    let state = readState(row)
     let { first_at, last_at } = row
     for (const event of events) {
       first_at ??= event.ts
       last_at = event.ts
       if (!isKnown(event)) continue
-      fold = applyResumeEvent(fold, event)
+      state = applyEvent(state, event)
       if (event.type === 'turn_completed') costs.add(row.id, event)
       // What stands before a fork marker was inherited, and somebody else has paid for it.
       if (event.type === 'fork_marker') costs.forget(row.id)
     }
     const next: SessionRow = {
       ...{ ...row, first_at, last_at, size: end, seq: seq ?? row.seq, sum: sum ?? row.sum },
-      status: resumeStateOf(fold),
-      fold: JSON.stringify(fold),
+      status: resumeStateOf(state),
+      state: JSON.stringify(state),
     }
     statements.update.run(next)
     return next
@@ -90,7 +95,7 @@ function prepare(database: Database) {
     find: database.prepare('SELECT * FROM session WHERE name = ?'),
     total: database.prepare('SELECT coalesce(sum(size), 0) AS total FROM session WHERE damage IS NULL'),
     add: database.prepare('INSERT OR IGNORE INTO session (name, session_id, archive) VALUES (?, ?, ?)'),
-    update: database.prepare(`UPDATE session SET size = @size, seq = @seq, sum = @sum, status = @status, fold = @fold,
+    update: database.prepare(`UPDATE session SET size = @size, seq = @seq, sum = @sum, status = @status, state = @state,
       first_at = @first_at, last_at = @last_at, damage = NULL WHERE id = @id`),
     damage: database.prepare(`UPDATE session SET status = 'corrupt', damage = ? WHERE name = ?`),
     archive: database.prepare('UPDATE session SET name = ?, archive = ? WHERE name = ?'),

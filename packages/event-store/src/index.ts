@@ -1,3 +1,10 @@
+export {
+  findOrphanedToolCalls,
+  findPendingMessages,
+  findResumeState,
+  type ResumeState,
+  type ToolCallEvent,
+} from '@matrix/protocol/session'
 export { type Clock, systemClock } from './clock.ts'
 export type { Cost, CostFilter, CostKey } from './cost.ts'
 export { type Damage, findDamage } from './damage.ts'
@@ -9,11 +16,8 @@ export { type ForkTarget, findIdentity, forkEvents, rewindEvents } from './fork.
 export { type JsonlOptions, openJsonlEventStore } from './jsonl-event-store.ts'
 export { runEventMigrations } from './migration.ts'
 export { type DataStore, type OpenOptions, openEventStore } from './open-event-store.ts'
-export { findOrphanedToolCalls, type ToolCallEvent } from './orphaned-tool-call.ts'
-export { findPendingMessages } from './pending-message.ts'
 export type { Repair } from './repair.ts'
 export type { Reserve } from './reserve.ts'
-export { findResumeState, type ResumeState } from './resume-state.ts'
 export type { Retention } from './retention.ts'
 export type { SearchFilter, SearchHit, SearchResult } from './search.ts'
 export type { Snippet } from './search-query.ts'

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DurableEvent } from '@matrix/protocol'
+import { findPendingMessages } from '@matrix/protocol/session'
 import { beforeEach, expect, test } from 'vitest'
 import { openJsonlEventStore } from './jsonl-event-store.ts'
 import { runEventMigrations } from './migration.ts'
-import { findPendingMessages } from './pending-message.ts'
 import { type SimulatedDisk, simulateDisk } from './simulated-file-system.ts'
 
 let old: Buffer

@@ -100,8 +100,8 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a compaction brings consumed messages back',
     file: 'carry.ts',
-    write: '        carry.pending.delete(id)\n',
-    instead: '',
+    write: 'state.pending.map(({ id }) => messages.get(id))',
+    instead: '[...messages.values()]',
   },
   {
     name: 'readers see whatever is in the file',

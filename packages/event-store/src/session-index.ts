@@ -1,13 +1,13 @@
 import type { DurableEvent } from '@matrix/protocol'
+import type { ResumeState, SessionState } from '@matrix/protocol/session'
 import type { Clock } from './clock.ts'
 import { type Cost, type CostFilter, type CostKey, readCosts } from './cost.ts'
 import { type Damage, findDamage } from './damage.ts'
 import { type HeadBatch, headsOf, parseHeads } from './event-head.ts'
 import { hasErrorCode } from './file-system.ts'
 import { openIndexDatabase, removeDatabase } from './index-database.ts'
-import { type IndexTables, openIndexTables, type SessionRow } from './index-tables.ts'
+import { type IndexTables, openIndexTables, readState, type SessionRow } from './index-tables.ts'
 import type { JsonlEventStore } from './jsonl-event-store.ts'
-import type { ResumeState } from './resume-state.ts'
 import { type EventPlace, type SearchFilter, type SearchResult, search } from './search.ts'
 import type { LineBatch } from './session-reader.ts'
 import type { Database } from './sqlite.ts'
@@ -17,6 +17,8 @@ import { openWordFeed } from './word-feed.ts'
 export type SessionSummary = {
   sessionId: string
   status: ResumeState | 'corrupt'
+  /** What the session means, as far as it can be read. */
+  state: SessionState
   damage: Damage | undefined
   lastSeq: number
   bytes: number
@@ -362,6 +364,7 @@ function summary(row: SessionRow): SessionSummary {
   return {
     sessionId: row.session_id,
     status: row.status,
+    state: readState(row),
     damage: row.damage ? (JSON.parse(row.damage) as Damage) : undefined,
     lastSeq: Math.max(0, row.seq),
     bytes: row.size,
