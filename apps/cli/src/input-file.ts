@@ -1,6 +1,6 @@
 import { constants, type Dirent } from 'node:fs'
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { MAX_DOCUMENT_BYTES } from '@matrix/manifest/verify'
 import { MatrixError } from '@matrix/protocol'
 
@@ -9,7 +9,7 @@ export type InputPath = { path: string; isFound: boolean }
 
 const skippedDirectories = new Set(['node_modules', '.git', 'dist', 'fixtures'])
 
-/** Files as named, directories searched for JSON and skills, globs matched; in a stable order, each once. */
+/** Files as named, directories searched for JSON, TOML and skills, globs matched; in a stable order, each once. */
 export async function findInputs(patterns: readonly string[]): Promise<InputPath[]> {
   const inputs = new Map<string, InputPath>()
   for (const pattern of patterns)
@@ -20,7 +20,7 @@ export async function findInputs(patterns: readonly string[]): Promise<InputPath
 async function expand(pattern: string): Promise<InputPath[]> {
   if (pattern === '-') return [{ path: '-', isFound: false }]
   const found = await stat(pattern).catch(() => undefined)
-  if (found?.isDirectory()) return searchDirectory(pattern)
+  if (found?.isDirectory()) return searchDirectory(pattern, await realpath(pattern))
   if (found || !/[*?{}[\]!]/.test(pattern)) return [{ path: pattern, isFound: false }]
 
   const { glob } = await import('tinyglobby')
@@ -32,21 +32,27 @@ async function expand(pattern: string): Promise<InputPath[]> {
   return paths.map((path) => ({ path, isFound: false }))
 }
 
-async function searchDirectory(directory: string): Promise<InputPath[]> {
+async function searchDirectory(directory: string, root: string): Promise<InputPath[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((cause) => {
     throw unreadable(directory, cause)
   })
   const sorted = entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-  const nested = await Promise.all(sorted.map((entry) => searchEntry(directory, entry)))
+  const nested = await Promise.all(sorted.map((entry) => searchEntry(directory, entry, root)))
   return nested.flat()
 }
 
-async function searchEntry(directory: string, entry: Dirent): Promise<InputPath[]> {
+async function searchEntry(directory: string, entry: Dirent, root: string): Promise<InputPath[]> {
   const path = join(directory, entry.name)
-  if (entry.isDirectory()) return skippedDirectories.has(entry.name) ? [] : searchDirectory(path)
-  // A link to a file is one of ours as well; a link to a directory might lead round in circles.
-  const isFile = entry.isFile() || (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isFile())
-  return isFile && /\.(?:json|mtx)$/.test(entry.name) ? [{ path, isFound: true }] : []
+  if (entry.isDirectory()) return skippedDirectories.has(entry.name) ? [] : searchDirectory(path, root)
+  const isFile = entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(path, root)))
+  return isFile && /\.(?:jsonc?|toml|mtx)$/.test(entry.name) ? [{ path, isFound: true }] : []
+}
+
+/** A directory might lead round in circles, and a file outside of the searched one is no part of what was asked for. */
+async function leadsToFile(link: string, root: string): Promise<boolean> {
+  const target = await realpath(link).catch(() => undefined)
+  if (target === undefined || !target.startsWith(root.endsWith(sep) ? root : root + sep)) return false
+  return (await stat(target).catch(() => undefined))?.isFile() ?? false
 }
 
 /** The bytes of a regular file of sane size, or an error that says why not; never waits on a pipe or device. */

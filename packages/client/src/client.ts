@@ -1,7 +1,7 @@
 import type { Operation, RouteInput, RouteOutput, Routes } from '@matrix/protocol/http'
 import { type EventStream, type EventStreamOptions, openEventStream } from './event-stream.ts'
 import { readFailure, unreachable } from './failure.ts'
-import type { Fetch, FetchResponse, Request } from './fetch.ts'
+import type { Fetch, FetchRequest, FetchResponse } from './fetch.ts'
 import { places } from './places.ts'
 import { buildTarget } from './url.ts'
 
@@ -54,6 +54,9 @@ export function createClient(options: ClientOptions): Client {
     events: (streamOptions = {}) => openEventStream(request, streamOptions),
   }
 }
+
+/** Sends a request with everything that proves who is asking. Answers that are failures are thrown. */
+export type Request = (path: string, request: FetchRequest) => Promise<FetchResponse>
 
 function openRequests({
   baseUrl,

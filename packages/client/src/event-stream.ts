@@ -1,6 +1,6 @@
 import { MatrixError } from '@matrix/protocol'
 import type { Frame } from '@matrix/protocol/http'
-import type { Request } from './fetch.ts'
+import type { Request } from './client.ts'
 import { feedPlace } from './places.ts'
 import { readServerSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 import { openStreamPosition } from './stream-position.ts'

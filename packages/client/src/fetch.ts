@@ -18,6 +18,3 @@ export type ByteReader = {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
   cancel(): Promise<unknown>
 }
-
-/** Sends a request with everything that proves who is asking. Answers that are failures are thrown. */
-export type Request = (path: string, request: FetchRequest) => Promise<FetchResponse>

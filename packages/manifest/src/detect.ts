@@ -1,9 +1,16 @@
 import { type Document, parseDocument } from './document/document.ts'
+import { refuse } from './document/document-text.ts'
+import { type FileKind, findFileKind } from './document/file-kind.ts'
 import { type Finding, type Mode, severityIn } from './document/finding.ts'
+import { type JsonRecord, own } from './document/json-record.ts'
 import { detectFormat, type Format } from './format.ts'
 
 /** A file as it was read: what it says, with the place of each value, and what kind of document that is. */
-export type DetectedDocument = Document & { format: Format | undefined }
+export type DetectedDocument = Document & {
+  format: Format | undefined
+  /** In what it is written, in words: JSON, TOML, Markdown. */
+  syntax: string
+}
 
 export type DetectOptions = {
   /** What the file is called, without its folder: the ending tells the syntax, the stem names what has no name of its own. */
@@ -14,24 +21,53 @@ export type DetectOptions = {
 /** Any file that Matrix reads, in any syntax: `verify`, `import`, `lock` and `agent add` all come through here. */
 export async function detectDocument(
   bytes: Uint8Array,
-  { mode = 'default' }: DetectOptions = {},
+  { fileName, mode = 'default' }: DetectOptions = {},
 ): Promise<DetectedDocument> {
-  const strict = parseDocument(bytes)
-  const [slip] = strict.findings
-  if (strict.value !== undefined || !slip) return { ...strict, format: detectFormat(strict.value) }
+  const kind = findFileKind(bytes, fileName)
+  if (kind?.name === 'TOML') {
+    const { parseToml } = await import('./document/toml-document.ts')
+    const document = parseToml(bytes)
+    return { ...document, format: detectFormat(document.value, fileName), syntax: 'TOML' }
+  }
+  const document = readJson(bytes, fileName, mode)
+  // What parses as JSON is JSON, whatever its name says.
+  if (!kind || document.value !== undefined) return withName(document, fileName)
+  return { ...unreadKind(kind), format: undefined, syntax: kind.name }
+}
 
-  const relaxed = parseDocument(bytes, { relaxed: true })
-  const format = detectFormat(relaxed.value)
+function readJson(bytes: Uint8Array, fileName: string | undefined, mode: Mode): DetectedDocument {
+  const strict = { ...parseDocument(bytes), syntax: 'JSON' }
+  const [slip] = strict.findings
+  if (strict.value !== undefined || !slip) return { ...strict, format: detectFormat(strict.value, fileName) }
+
+  const relaxed = { ...parseDocument(bytes, { relaxed: true }), syntax: 'JSON' }
+  const format = detectFormat(relaxed.value, fileName)
   if (relaxed.value === undefined || (format && ownFormats.includes(format))) return { ...strict, format: undefined }
-  const findings = format === undefined || commented.includes(format) ? [] : [tolerated(slip, mode)]
+  const isAtHome = format === undefined || commented.includes(format) || commentedNames.test(fileName ?? '')
+  const findings = isAtHome ? [] : [tolerated(slip, mode)]
   return { ...relaxed, format, findings: [...relaxed.findings, ...findings] }
+}
+
+/** An agent without a name is called as its file, as the programs that own the format do. */
+function withName(document: DetectedDocument, fileName = ''): DetectedDocument {
+  const { format, value } = document
+  const stem = fileName.replace(/\.json$/, '')
+  if (format !== 'agent-format' || stem === '' || own(value, 'name') !== undefined) return document
+  return { ...document, value: { name: stem, ...(value as JsonRecord) } }
+}
+
+function unreadKind({ name, fix }: FileKind): Document {
+  const advice = 'Matrix reads manifests, agents and settings with MCP servers as JSON, and those of Codex as TOML.'
+  return refuse('', `This is ${name}, not a document of a format that Matrix reads.`, { fix: fix ?? advice })
 }
 
 /** What Matrix itself writes and pins is JSON to the letter. */
 const ownFormats: readonly Format[] = ['matrix', 'lock']
 
 /** Where comments and trailing commas are part of the format. */
-const commented: readonly Format[] = ['vscode']
+const commented: readonly Format[] = ['vscode', 'zed', 'opencode']
+/** The settings of Gemini CLI, and what says so itself. */
+const commentedNames = /^settings\.json$|\.jsonc$|\.json5$/
 
 function tolerated(slip: Finding, mode: Mode): Finding {
   const severity = severityIn(mode, { rule: slip.rule, severity: 'warning' })

@@ -12,6 +12,12 @@ test('each format is known by its keys', () => {
     ['gpars', { id: 'org:example/agent:x', capabilities: [{ id: 'search', description: '' }] }],
     ['mcp-client', { mcpServers: { git: { command: 'git-mcp' } } }],
     ['mcp-client', { mcpServers: {}, model: 'x', budgetUsd: 5 }],
+    ['codex', { model: 'gpt-5', mcp_servers: { git: { command: 'git-mcp' } } }],
+    ['zed', { theme: 'One', context_servers: { git: { command: 'git-mcp' } } }],
+    ['opencode', { mcp: { git: { type: 'local', command: ['git-mcp'] } } }],
+    ['opencode', { mcp: { servers: { git: { type: 'remote', url: 'https://a.example' } } } }],
+    ['opencode', { $schema: 'https://opencode.ai/config.json', model: 'x' }],
+    ['agent-format', { prompt: 'You review.', tools: ['fs_read'] }],
     ['vscode', { servers: { git: { command: 'git-mcp' } }, inputs: [] }],
     ['vscode', { mcp: { servers: {} }, 'editor.fontSize': 12 }],
     ['registry', { name: 'io.github.a/b', description: '', version: '1.0.0', packages: [{}] }],
@@ -36,6 +42,9 @@ test('files of other programs that share a key are not taken for something they 
   expect(detectFormat({ manifest_version: 3, name: 'A browser extension', version: '1.0' })).toBeUndefined()
   expect(detectFormat({ packages: ['packages/*'], name: 'a monorepo' })).toBeUndefined()
   expect(detectFormat({ name: 'x', version: '1.0.0', packages: { '': {} } })).toBeUndefined()
+  expect(detectFormat({ hooks: { Stop: [] }, tools: ['a'] })).toBeUndefined()
+  expect(detectFormat({ a: { command: 'x' } }, 'tasks.json')).toBeUndefined()
+  expect(detectFormat({ a: { command: 'x' } }, '.mcp.json')).toBe('mcp-client')
   expect(detectFormat({ mcpServers: {}, tools: { sandbox: true } })).toBe('mcp-client')
   expect(detectFormat({ name: 'x', version: '1.0.0', mcpServers: {} })).toBe('mcp-client')
   expect(detectFormat(JSON.parse('{"__proto__": {"mcpServers": {}}}'))).toBeUndefined()

@@ -1,12 +1,31 @@
 import { isRecord, type JsonRecord, own, ownText } from './document/json-record.ts'
 
 /** The kinds of document that describe agents or MCP servers and that Matrix can read. */
-export type Format = 'matrix' | 'lock' | 'agent-format' | 'gpars' | 'mcp-client' | 'vscode' | 'registry' | 'mcpb'
+export type Format =
+  | 'matrix'
+  | 'lock'
+  | 'agent-format'
+  | 'gpars'
+  | 'mcp-client'
+  | 'vscode'
+  | 'zed'
+  | 'opencode'
+  | 'codex'
+  | 'registry'
+  | 'mcpb'
 
-/** What kind of document this is, by its shape alone: file names differ between machines, keys do not. */
-export function detectFormat(value: unknown): Format | undefined {
+/** What kind of document this is, by its shape: file names differ between machines, keys do not. */
+export function detectFormat(value: unknown, fileName = ''): Format | undefined {
   if (!isRecord(value)) return undefined
-  return shapes.find(([, hasShape]) => hasShape(value))?.[0]
+  const format = shapes.find(([, hasShape]) => hasShape(value))?.[0]
+  // A plugin's `.mcp.json` may hold the servers by their names and nothing around them.
+  return format ?? (/mcp[\w.-]*\.json$/.test(fileName) && isServerMap(value) ? 'mcp-client' : undefined)
+}
+
+/** Servers by their names, without a key around them. */
+export function isServerMap(value: JsonRecord): boolean {
+  const entries = Object.values(value)
+  return entries.length > 0 && entries.every((entry) => ['command', 'url'].some((key) => ownText(entry, key)))
 }
 
 /** `{ server, _meta }` as the API of a registry answers, instead of the bare `server.json`. */
@@ -21,6 +40,9 @@ const shapes: readonly [Format, (value: JsonRecord) => boolean][] = [
   ['mcpb', (value) => isRecord(own(value, 'server')) && (has(value, 'manifest_version') || has(value, 'dxt_version'))],
   ['agent-format', isAgentFormat],
   ['mcp-client', (value) => has(value, 'mcpServers')],
+  ['codex', (value) => has(value, 'mcp_servers')],
+  ['zed', (value) => has(value, 'context_servers')],
+  ['opencode', isOpencode],
   ['vscode', (value) => isRecord(own(value, 'servers')) || isRecord(own(own(value, 'mcp'), 'servers'))],
   ['gpars', isGpars],
   ['registry', (value) => isServerJson(value) || isRegistryAnswer(value) || registryList(value).length > 0],
@@ -33,7 +55,21 @@ const agentKeys = ['toolsSettings', 'toolAliases', 'resources', 'hooks', 'prompt
 function isAgentFormat(value: JsonRecord): boolean {
   const listsTools = Array.isArray(own(value, 'tools')) || has(value, 'allowedTools')
   if (has(value, 'mcpServers') && listsTools) return true
-  return typeof own(value, 'name') === 'string' && (listsTools || agentKeys.some((key) => has(value, key)))
+  if (typeof own(value, 'name') !== 'string') return isNamelessAgent(value, listsTools)
+  return listsTools || agentKeys.some((key) => has(value, key))
+}
+
+/** Nameless, it is called as its file: then what it says of tools and of what to do must stand together. */
+function isNamelessAgent(value: JsonRecord, listsTools: boolean): boolean {
+  return listsTools && agentKeys.some((key) => has(value, key) && key !== 'hooks')
+}
+
+/** Its servers stand right below `mcp`, or since its second version below `mcp.servers`. */
+function isOpencode(value: JsonRecord): boolean {
+  if (ownText(value, '$schema')?.startsWith('https://opencode.ai/')) return true
+  const mcp = own(value, 'mcp')
+  const entries = isRecord(mcp) ? Object.values(own(mcp, 'servers') ?? mcp) : []
+  return entries.length > 0 && entries.every((entry) => ['local', 'remote'].includes(ownText(entry, 'type') ?? ''))
 }
 
 function isGpars(value: JsonRecord): boolean {

@@ -24,12 +24,62 @@ test('each family of documents is recognised and described', async () => {
   expect(await verified('{"mcpServers": {}}')).toEqual(['mcp-client', 'MCP client settings'])
 })
 
-test('a file that can only be imported is refused with the way to do that', async () => {
-  const { findings } = await verifyDocument(Buffer.from('{"mcpServers": {}}'))
+test('secrets, pins and transports are checked in the files of other programs, at their places', async () => {
+  const entry = (fields: object) => `{\n"mcpServers": {\n"a": ${JSON.stringify(fields)}\n}\n}`
+  const found = async (text: string, fileName = '.mcp.json') =>
+    (await verifyDocument(Buffer.from(text), { fileName })).findings.map(
+      ({ rule, severity, line }) => `${line} ${rule} ${severity}`,
+    )
 
-  expect(findings).toMatchObject([
-    { rule: 'MX001', severity: 'error', fix: 'Turn it into one with `matrix import`, then verify that.' },
+  expect(await found(entry({ command: 'npx', args: ['-y', 'a@1.0.0'], env: { TOKEN: '${TOKEN}' } }))).toEqual([])
+  expect(await found(entry({ command: 'npx', args: ['-y', 'a'] }))).toEqual(['3 MX007 warning'])
+  expect(await found(entry({ command: 'npx', args: ['-y', 'a@1.0.0', '--token', 'hunter2value'] }))).toEqual([
+    '3 MX008 error',
   ])
+  expect(await found(entry({ url: 'https://a.example', headers: { Authorization: 'Bearer hunter2value' } }))).toEqual([
+    '3 MX008 error',
+  ])
+  expect(await found(entry({ type: 'sse', url: 'https://a.example/sse' }))).toEqual(['3 MX017 error'])
+  expect(
+    await found('[mcp_servers.a]\ncommand = "npx"\nargs = ["a"]\nenv = { K_TOKEN = "hunter2value" }', 'x.toml'),
+  ).toEqual(['3 MX007 warning', '4 MX008 error'])
+  expect(
+    await found('{"mcp": {"a": {"type": "local",\n"command": ["npx", "a"],\n"environment": {"A_KEY": "{env:A}"}}}}'),
+  ).toEqual(['2 MX007 warning'])
+  expect(await found('{\n"a": {"command": "bash", "args": ["-c", "A_TOKEN=hunter2value npx -y b"]}}')).toEqual([
+    '2 MX007 warning',
+    '2 MX008 error',
+  ])
+})
+
+test('what is no document of Matrix is named as what it is', async () => {
+  const says = async (text: string | Buffer, fileName?: string) => {
+    const { findings } = await verifyDocument(Buffer.from(text), { fileName })
+    expect(findings, fileName).toHaveLength(1)
+    return findings[0]?.message.replace(/^This is |, (?:not a|but not) .*$/g, '')
+  }
+
+  expect(await says('# Notes\n\nSome words.\n', 'README.md')).toBe('Markdown')
+  expect(await says('# Notes\n\nSome words.\n')).toBe('Markdown')
+  expect(await says('[tool.poetry]\nname = "x"\n', 'pyproject.toml')).toBe('TOML')
+  expect(await says('# a\n[tool.poetry]\nname = "x"\n')).toBe('TOML')
+  expect(await says('a: &b\n  - 1\n  - *b\n', 'x.yaml')).toBe('YAML')
+  expect(await says('---\nname: x\n---\nYou review.\n')).toBe('Markdown')
+  expect(await says('version: 1\n')).toBe('YAML')
+  expect(await says('#!/bin/sh\n')).toBe('a script')
+  expect(await says(Buffer.from('504b03040a00', 'hex'), 'a.mcpb')).toBe('a zip archive')
+  expect(await says('{"a": 1}', 'x.md')).toBe('JSON')
+  expect(await says('A_KEY=x\n', '.env')).toBe('a list of environment variables')
+})
+
+test('an agent without a name is called as its file', async () => {
+  const { value, findings } = await verifyDocument(
+    Buffer.from('{"description": "Reviews.", "prompt": "You review.", "tools": ["fs_read"], "allowedTools": []}'),
+    { fileName: 'reviewer.json' },
+  )
+
+  expect(value).toMatchObject({ name: 'reviewer' })
+  expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
 })
 
 test('JSON of no known format, and what is not JSON, are findings', async () => {

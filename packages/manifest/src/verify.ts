@@ -25,10 +25,10 @@ export async function verifyDocument(
   bytes: Uint8Array,
   { mode = 'default', fileName, environment }: VerifyOptions = {},
 ): Promise<Report> {
-  const { source, value, format, findings } = await detectDocument(bytes, { fileName, mode })
-  if (value === undefined) return { format: undefined, summary: 'not readable', value, findings }
+  const { source, value, format, syntax, findings } = await detectDocument(bytes, { fileName, mode })
+  if (value === undefined) return { format: undefined, summary: syntax, value, findings }
 
-  const problems = format ? await checkers[format](value, environment) : [unknownFormat]
+  const problems = format ? await checkers[format](value, { environment, fileName }) : [unknownFormat(syntax)]
   return {
     format,
     summary: format ? summaries[format](value) : 'of no known format',
@@ -37,19 +37,27 @@ export async function verifyDocument(
   }
 }
 
-type Checker = (value: unknown, environment?: EnvironmentLookup) => Problem[] | Promise<Problem[]>
+type Around = { environment: EnvironmentLookup | undefined; fileName: string | undefined }
+type Checker = (value: unknown, around: Around) => Problem[] | Promise<Problem[]>
+
+/** Files of other programs. */
+const checkImported: Checker = async (value, { fileName }) =>
+  (await import('./import/client-check.ts')).checkServers(value, { fileName })
 
 // What runs is checked at once; the other formats bring code that most checks never need.
 const checkers: Record<Format, Checker> = {
-  matrix: (value, environment) => checkManifest(value, environment).problems,
-  'agent-format': async (value, environment) =>
+  matrix: (value, { environment }) => checkManifest(value, environment).problems,
+  'agent-format': async (value, { environment }) =>
     (await import('./agent-format/agent-format-check.ts')).checkAgentFormat(value, environment).problems,
   gpars: async (value) => (await import('./gpars/gpars-check.ts')).checkGpars(value).problems,
-  lock: async (value, environment) => (await import('./lock/lock-check.ts')).checkLock(value, environment).problems,
-  'mcp-client': importOnly('an MCP client’s settings'),
-  vscode: importOnly('settings of VS Code'),
-  registry: importOnly('a registry entry'),
-  mcpb: importOnly('the manifest of an MCP bundle'),
+  lock: async (value, { environment }) => (await import('./lock/lock-check.ts')).checkLock(value, environment).problems,
+  'mcp-client': checkImported,
+  vscode: checkImported,
+  zed: checkImported,
+  opencode: checkImported,
+  codex: checkImported,
+  registry: checkImported,
+  mcpb: checkImported,
 }
 
 const summaries: Record<Format, (value: unknown) => string> = {
@@ -59,26 +67,20 @@ const summaries: Record<Format, (value: unknown) => string> = {
   lock: (value) => `Matrix lock, ${serverCounts((value as { manifest?: unknown }).manifest)}`,
   'mcp-client': () => 'MCP client settings',
   vscode: () => 'VS Code MCP settings',
+  zed: () => 'Zed settings with MCP servers',
+  opencode: () => 'opencode settings',
+  codex: () => 'Codex settings with MCP servers',
   registry: () => 'MCP registry entry',
   mcpb: () => 'MCP bundle manifest',
 }
 
-const unknownFormat: Problem = {
-  rule: 'MX001',
-  path: [],
-  message: 'This is JSON, but not of any format that Matrix knows.',
-  fix: 'A Matrix manifest has "schema_version", "agent", "allowed_side_effects" and "servers".',
-}
-
-function importOnly(kind: string): () => Problem[] {
-  return () => [
-    {
-      rule: 'MX001',
-      path: [],
-      message: `This is ${kind}, not a manifest.`,
-      fix: 'Turn it into one with `matrix import`, then verify that.',
-    },
-  ]
+function unknownFormat(syntax: string): Problem {
+  return {
+    rule: 'MX001',
+    path: [],
+    message: `This is ${syntax}, but not of any format that Matrix knows.`,
+    fix: 'A Matrix manifest has "schema_version", "agent", "allowed_side_effects" and "servers".',
+  }
 }
 
 function serverCounts(value: unknown): string {

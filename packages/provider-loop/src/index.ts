@@ -1,5 +1,4 @@
 export { type AdapterCore, type AdapterOptions, completeAdapter, readArguments } from './adapter-base.ts'
-export type { AgentResult, ExitReason } from './agent-result.ts'
 export { type AnthropicOptions, createAnthropicAdapter } from './anthropic-adapter.ts'
 export {
   type Amounts,
@@ -44,7 +43,7 @@ export type {
   ToolUse,
 } from './provider-adapter.ts'
 export { runProviderLoop } from './provider-loop.ts'
-export type { AgentRequest, Route, RunLimits } from './run.ts'
+export type { AgentRequest, AgentResult, ExitReason, Route, RunLimits } from './run.ts'
 export { TOOL_NAME_ALIASES } from './tool-name-aliases.ts'
 export {
   createLoopTools,

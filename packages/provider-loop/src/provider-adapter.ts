@@ -1,7 +1,7 @@
 import type { DurableEvent, TokenUsage, ToolContent, ToolSpec } from '@matrix/protocol'
-import type { AgentResult } from './agent-result.ts'
 import type { UserPart } from './message-text.ts'
 import type { ModelPricing } from './pricing.ts'
+import type { AgentResult } from './run.ts'
 
 /** Why a model stopped, in the words of no particular provider. */
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'context_exceeded'

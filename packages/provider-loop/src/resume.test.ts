@@ -11,11 +11,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createScriptedAdapter, type ScriptedAnswer } from '../test/scripted-adapter.ts'
 import { type Dialect, dialects, echo, stillPorts } from '../test/story.ts'
-import type { AgentResult } from './agent-result.ts'
 import { checkpointSections } from './compaction.ts'
 import { createMessageQueue } from './message-queue.ts'
 import type { ToolUse } from './provider-adapter.ts'
 import { runProviderLoop } from './provider-loop.ts'
+import type { AgentResult } from './run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from './tools.ts'
 
 /** A life with crashes costs about as much as ten histories. */

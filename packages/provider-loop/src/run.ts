@@ -6,7 +6,6 @@ import {
   type Spent,
   type ToolSpec,
 } from '@matrix/protocol'
-import type { AgentResult } from './agent-result.ts'
 import { type BudgetPort, createBudget } from './budget.ts'
 import { type Conversation, openConversation, type WantedCompaction } from './conversation.ts'
 import { defaultRetry, type RetryPolicy } from './failure.ts'
@@ -16,6 +15,10 @@ import { type Ports, systemPorts } from './ports.ts'
 import type { ModelPricing } from './pricing.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import type { ToolDefinition, ToolHandlers } from './tools.ts'
+
+export type ExitReason = 'done_passed' | 'done_failed' | 'interrupted'
+
+export type AgentResult = { exitReason: ExitReason; output: string; costUsd: number; turns: number }
 
 /** Limits of one run, from start or resume to its end. */
 export type RunLimits = { maxTurns?: number; maxTokens?: number; maxDurationMs?: number }

@@ -4,12 +4,12 @@ import { type DurableEvent, isPersistedByEmitEvent, loopTools, type QueueMessage
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createScriptedAdapter, type ScriptedAnswer } from '../test/scripted-adapter.ts'
 import { createAdapter, dialects, echo, echoes, done as finish, models, stillPorts } from '../test/story.ts'
-import type { AgentResult } from './agent-result.ts'
 import { createBudget } from './budget.ts'
 import { checkpointSections } from './compaction.ts'
 import { createMessageQueue } from './message-queue.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import { runProviderLoop } from './provider-loop.ts'
+import type { AgentResult } from './run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from './tools.ts'
 
 const thorough = process.env.MATRIX_PROPERTY_RUNS !== undefined

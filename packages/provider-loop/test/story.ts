@@ -1,6 +1,5 @@
 import { type MockProvider, openMockProvider, type Turn } from '@matrix/mock-provider'
 import { type DurableEvent, type Event, isPersistedByEmitEvent, loopTools, queueMessage } from '@matrix/protocol'
-import type { AgentResult } from '../src/agent-result.ts'
 import { createAnthropicAdapter } from '../src/anthropic-adapter.ts'
 import { createMessageQueue, type MessageQueue } from '../src/message-queue.ts'
 import { createOpenaiChatAdapter } from '../src/openai-chat-adapter.ts'
@@ -9,7 +8,7 @@ import type { Ports } from '../src/ports.ts'
 import type { PricingOverrides } from '../src/pricing.ts'
 import type { ProviderAdapter } from '../src/provider-adapter.ts'
 import { runProviderLoop } from '../src/provider-loop.ts'
-import type { AgentRequest } from '../src/run.ts'
+import type { AgentRequest, AgentResult } from '../src/run.ts'
 import { createLoopTools, type ToolDefinition, textResult } from '../src/tools.ts'
 
 export const dialects = ['anthropic', 'openai-chat', 'openai-responses'] as const

@@ -4,7 +4,7 @@ import type { Disk } from './disk.ts'
 import { gitFolderOf, readGitRecord } from './git-folder-record.ts'
 import { ownSettings, type Repository } from './repository.ts'
 import { askSandbox } from './sandbox-git.ts'
-import type { WorktreeWork } from './worktree-work.ts'
+import type { WorktreeWork } from './worktree-creation.ts'
 
 /** What hooks made of a commit: the message, which they may change, and what they printed. */
 export type Hooked = { message: string; output: string }

@@ -6,7 +6,7 @@ import { damagedHead } from './git-sync.ts'
 import { askSandbox, sandboxFailed } from './sandbox-git.ts'
 import { findUnkept } from './snapshot.ts'
 import { importCommits } from './take-over.ts'
-import type { WorktreeWork } from './worktree-work.ts'
+import type { WorktreeWork } from './worktree-creation.ts'
 
 /**
  * Brings everything that an agent has committed, stashed or staged and that is on no branch of the repository into it, for a snapshot

@@ -13,15 +13,25 @@ import {
   readGitRecord,
   writeGitRecord,
 } from './git-folder-record.ts'
-import { findUnfinished, readGitFolder, readMergeHead } from './git-folder-state.ts'
-import type { GitStatus } from './git-status.ts'
+import { findUnfinished, readGitFolder, readMergeHead, type Unfinished } from './git-folder-state.ts'
 import { mergeNote, moveBranch } from './merge.ts'
 import type { Repository } from './repository.ts'
 import type { SandboxGit } from './sandbox-git.ts'
 import { excludeFile, readHead } from './snapshot.ts'
 import { importCommits } from './take-over.ts'
+import type { WorktreeWork } from './worktree-creation.ts'
 import { findAdminFolders, readText } from './worktree-place.ts'
-import type { WorktreeWork } from './worktree-work.ts'
+
+/** The state of git in the worktree of a task. */
+export type GitStatus = {
+  branch: string
+  /** What is checked out instead of the task's branch: another branch, or null for a commit without one. */
+  drift: { on: string | null } | undefined
+  /** A rebase, merge or the like that has not ended. */
+  unfinished: Unfinished | undefined
+  /** Why commits that were made there are not on the task's branch. */
+  refused: MatrixError | undefined
+}
 
 /** As long as one argument of a program can be. */
 const MAX_EXCLUDES = 100_000

@@ -1,4 +1,3 @@
-export { adoptDefinitions } from './adopt-definitions.ts'
 export type { BranchChanges, ChangesOptions, FileChange } from './branch-changes.ts'
 export { checkBranchName, slugify, taskBranch } from './branch-name.ts'
 export { type Disk, type DiskFile, nodeDisk } from './disk.ts'
@@ -6,12 +5,17 @@ export type { FlaggedFile } from './flagged-files.ts'
 export { findGit, type Git, type GitOptions, type GitResult, hooksOff, runGit } from './git.ts'
 export { checkGit } from './git-check.ts'
 export { gitFolderOf, readGitRecord } from './git-folder-record.ts'
-export type { GitStatus } from './git-status.ts'
-export { drifted } from './git-sync.ts'
+export { drifted, type GitStatus } from './git-sync.ts'
 export type { Hunk } from './hunks.ts'
 export { findIdentity } from './identity.ts'
 export type { MergeOptions, MergeResult } from './merge.ts'
-export { type DefinitionProblem, type Definitions, openDefinitions, PersistentTask } from './persistent-task.ts'
+export {
+  adoptDefinitions,
+  type DefinitionProblem,
+  type Definitions,
+  openDefinitions,
+  PersistentTask,
+} from './persistent-task.ts'
 export { openRepository, type Repository } from './repository.ts'
 export { type SandboxGit, type SandboxProcess, type SandboxRun, sandboxEnvironment } from './sandbox-git.ts'
 export type { SetupEffect, SetupPlace } from './setup.ts'

@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { adoptDefinitions } from './adopt-definitions.ts'
-import { openDefinitions } from './persistent-task.ts'
+import { adoptDefinitions, openDefinitions } from './persistent-task.ts'
 import { createTask, deleteTask, recordTask, updateTask } from './task-operations.ts'
 import { createTree, type TaskTree } from './task-tree.ts'
 

@@ -5,7 +5,7 @@ import { listFiles } from './branch-changes.ts'
 import { replaceFile } from './durable-file.ts'
 import { signalGroup } from './process-group.ts'
 import { excludeFile, listOthers, writeFiles } from './snapshot.ts'
-import type { WorktreeWork } from './worktree-work.ts'
+import type { WorktreeWork } from './worktree-creation.ts'
 
 /** Where a setup runs, and what it can be told. */
 export type SetupPlace = {

@@ -7,8 +7,8 @@ import { readIdentity } from './identity.ts'
 import { changeCheckout, type MergeResult, type MergeWork, mergeBranch, mergeNote, moveBranch } from './merge.ts'
 import { checkOid, treeOf } from './repository.ts'
 import { writeFiles } from './snapshot.ts'
+import type { WorktreeWork } from './worktree-creation.ts'
 import { findAdminFolders, readText } from './worktree-place.ts'
-import type { WorktreeWork } from './worktree-work.ts'
 
 export type CommitOptions = {
   taskId: string

@@ -3,15 +3,16 @@ import { dirname, join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { readBranch } from './branch-files.ts'
 import { checkBranchName, checkTaskId, taskBranch } from './branch-name.ts'
+import type { Disk } from './disk.ts'
 import { storageError } from './durable-file.ts'
 import { dropGitFolder } from './git-folder-removal.ts'
-import { syncGit } from './git-sync.ts'
+import { type GitStatus, syncGit } from './git-sync.ts'
 import type { Repository } from './repository.ts'
+import type { SandboxGit } from './sandbox-git.ts'
 import { endLeftoverSetup, type SetupEffect, type SetupPlace, settleSetup } from './setup.ts'
 import type { Snapshot } from './snapshot.ts'
-import { dropRecord, findAdminFolders, type WorktreeRecord, writeRecord } from './worktree-place.ts'
+import { dropRecord, findAdminFolders, type Places, type WorktreeRecord, writeRecord } from './worktree-place.ts'
 import { isolateSettings } from './worktree-settings.ts'
-import type { WorktreeWork } from './worktree-work.ts'
 
 /** A task's own checkout on its own branch. */
 export type Worktree = {
@@ -33,6 +34,28 @@ export type CreateOptions = {
   /** Makes the new worktree ready to work in. When it throws, nothing is left of the worktree. */
   setUp?: (place: SetupPlace) => Promise<void>
   signal?: AbortSignal
+}
+
+/** What creating and removing need. `metadata` runs one at a time what touches git's list of worktrees. */
+export type WorktreeWork = {
+  disk: Disk
+  repository: Repository
+  places: Places
+  newId: () => string
+  now: () => Date
+  metadata<T>(work: () => Promise<T>): Promise<T>
+  /** Lets a few worktrees be filled with files side by side. */
+  filling<T>(work: () => Promise<T>): Promise<T>
+  /** Absent where agents have no sandbox: then their git is the user's own. */
+  sandbox: SandboxGit | undefined
+  /** Branches that the agent of a task may see beside its own. */
+  branchesFor: (taskId: string) => readonly string[]
+  /** Where the hooks are that an agent's commits run, or an empty name. */
+  hooks: () => Promise<string>
+  /** What the agents' git directories said when they were last looked at. */
+  seen: Map<string, { text: string; status: GitStatus }>
+  /** Commits that were refused, so that the same ones are not checked again and again. */
+  refusals: Map<string, { mine: string; theirs: string; error: MatrixError }>
 }
 
 type CreateRecord = Extract<WorktreeRecord, { doing: 'create' }>

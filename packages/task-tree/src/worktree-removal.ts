@@ -5,9 +5,8 @@ import { isMissing, storageError } from './durable-file.ts'
 import { dropGitFolder, saveGitFolder } from './git-folder-removal.ts'
 import type { Repository } from './repository.ts'
 import { changedSince, keepCommits, type Snapshot, type SnapshotSource, takeSnapshot } from './snapshot.ts'
-import { findTaskBranches, removeAdmin, type Tip } from './worktree-creation.ts'
+import { findTaskBranches, removeAdmin, type Tip, type WorktreeWork } from './worktree-creation.ts'
 import { dropRecord, findAdminFolders, type WorktreeRecord, writeRecord } from './worktree-place.ts'
-import type { WorktreeWork } from './worktree-work.ts'
 
 export type RemoveOptions = {
   taskId: string

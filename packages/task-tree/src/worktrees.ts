@@ -9,8 +9,7 @@ import { findHooks, runCommitHooks } from './commit-hooks.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { explainFaults, removeFile, replaceFile } from './durable-file.ts'
 import type { Git } from './git.ts'
-import type { GitStatus } from './git-status.ts'
-import { hasMoved, settleGit, syncGit, taskOfBranch } from './git-sync.ts'
+import { type GitStatus, hasMoved, settleGit, syncGit, taskOfBranch } from './git-sync.ts'
 import { type MergeOptions, type MergeResult, mergeBranch, recoverMerge, unclearMerge } from './merge.ts'
 import { checkOid, openRepository, type Repository } from './repository.ts'
 import type { SandboxGit } from './sandbox-git.ts'
@@ -34,11 +33,11 @@ import {
   removeAdmin,
   undoCreation,
   type Worktree,
+  type WorktreeWork,
 } from './worktree-creation.ts'
 import { findAdminFolders, placesIn, readRecord, readText } from './worktree-place.ts'
 import { finishRemoval, type Removed, type RemoveOptions, removeWorktree } from './worktree-removal.ts'
 import { isolateSettings } from './worktree-settings.ts'
-import type { WorktreeWork } from './worktree-work.ts'
 
 export type WorktreesOptions = {
   /** The user's repository, or any folder in it. */

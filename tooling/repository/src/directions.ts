@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { readPackage, workspaceFolders } from '../../bootstrap/workspace.mjs'
 import { findImports, type Import } from './imports.ts'
-import { sourceFiles } from './source-files.ts'
 
 /**
  * Which package of Matrix may use which: what stands below it in the picture in CONTRIBUTING.md, and nothing beside it.
@@ -120,6 +119,16 @@ function refusal(name: string, specifier: string): string {
   const allowed = mayUse[name]?.map((other) => `@matrix/${other}`).join(', ') || 'nothing of Matrix'
   return `@matrix/${name} may not use @matrix/${shortName(specifier)} (it may use ${allowed}): move what both need further down.`
 }
+
+function sourceFiles(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return skipped.has(entry.name) ? [] : sourceFiles(root, path)
+    return /\.(ts|tsx|mts|js|jsx|mjs)$/.test(entry.name) ? [path] : []
+  })
+}
+
+const skipped = new Set(['node_modules', 'dist', 'fixtures', 'strangers', '.turbo', 'coverage'])
 
 function importsOf(root: string, file: string) {
   return findImports(file, readFileSync(join(root, file), 'utf8'))

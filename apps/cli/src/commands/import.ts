@@ -27,7 +27,8 @@ export async function importFile(path: string, { out, agent, force = false, json
   })
   if (value === undefined) throw notReadable(path, unreadable)
 
-  const imported = importServers(value, agent === undefined ? {} : { agent: agentName(agent) })
+  const name = agent === undefined ? {} : { agent: agentName(agent) }
+  const imported = importServers(value, { ...name, fileName: basename(path) })
   const findings = placeProblems(imported.problems, source, 'default')
   const draft = `${JSON.stringify(imported.manifest, null, 2)}\n`
   if (out) await writeOutput(out, draft, { force })
@@ -72,5 +73,5 @@ function agentName(agent: string): string {
 
 function notReadable(path: string, [first]: readonly Finding[]): MatrixError {
   const place = first ? `:${first.line}:${first.column} ${first.message}` : ''
-  return new MatrixError('DOCUMENT_INVALID', `${path}${place}`, { hint: first?.fix ?? 'Correct the JSON.' })
+  return new MatrixError('DOCUMENT_INVALID', `${path}${place}`, { hint: first?.fix ?? 'Correct the file.' })
 }

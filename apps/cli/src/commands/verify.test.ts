@@ -35,7 +35,7 @@ test('a directory is searched, and JSON that is none of ours is passed over', as
 
   expect(code).toBe(1)
   expect(stdout).toContain('3 files checked: 1 error, 0 warnings.')
-  expect(stdout).toContain('1 other JSON file passed over.')
+  expect(stdout).toContain('1 other file passed over.')
 })
 
 test('a quoted glob is matched, and one that matches nothing is a usage error', async () => {
@@ -110,7 +110,7 @@ test('no credential is printed, neither where it is found nor on the line of ano
 test('a linked manifest in a directory is checked, and other programs’ JSON with comments is passed over', async () => {
   const cwd = folderWith({
     'tsconfig.json': '{ // how\n "compilerOptions": {}, }',
-    'mcp.json': '{"mcpServers": {}}',
+    'settings.json': '{"theme": "dark"}',
     'huge.json': Buffer.alloc(5 * 1024 * 1024, 32),
   })
   mkdirSync(join(cwd, 'agents'))
@@ -120,7 +120,31 @@ test('a linked manifest in a directory is checked, and other programs’ JSON wi
 
   expect(code).toBe(1)
   expect(stdout).toContain('1 file checked: 1 error')
-  expect(stdout).toContain('3 other JSON files passed over.')
+  expect(stdout).toContain('3 other files passed over.')
+})
+
+test('the settings of other programs in a directory are found and checked', async () => {
+  const token = ['ghp', 'A'.repeat(36)].join('_')
+  const cwd = folderWith({
+    '.mcp.json': `{"mcpServers": {"a": {"command": "npx",\n"args": ["-y", "a@1.0.0"],\n"env": {"GITHUB_TOKEN": "${token}"}}}}`,
+    'pyproject.toml': '[tool.x]\nname = "x"\n',
+    'broken.toml': '[tool.x\n',
+    'notes.md': '# Notes\n',
+  })
+  mkdirSync(join(cwd, '.codex'))
+  writeFileSync(join(cwd, '.codex/config.toml'), '[mcp_servers.a]\ncommand = "npx"\nargs = ["-y", "a"]\n')
+  writeFileSync(join(cwd, 'outside.json'), goodManifest)
+  mkdirSync(join(cwd, 'linked'))
+  symlinkSync('../outside.json', join(cwd, 'linked/out.json'))
+  const { code, stdout } = await matrix(['verify', '--offline', '.'], { cwd })
+
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/error MX008.*\n\s+at \.mcp\.json:3:\d+/)
+  expect(stdout).toMatch(/warning MX007.*\n\s+at \.codex\/config\.toml:3:\d+/)
+  expect(stdout).not.toContain(token)
+  expect(stdout).toContain('2 other files passed over.')
+  expect((await matrix(['verify', '--offline', 'linked'], { cwd })).stdout).toContain('Nothing to verify was found.')
+  expect((await matrix(['verify', '--offline', 'notes.md'], { cwd })).stdout).toContain('This is Markdown')
 })
 
 test('what a glob names must be ours, so that a misspelt manifest does not pass', async () => {

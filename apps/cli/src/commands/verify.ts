@@ -2,7 +2,6 @@ import { basename } from 'node:path'
 import {
   checkManifest,
   detectDocument,
-  type Format,
   type Manifest,
   type Mode,
   manifestDigest,
@@ -85,13 +84,13 @@ async function verifyInput(
   return options.offline ? found : verifyLive(path, bytes, found, options)
 }
 
-const ours: readonly (Format | undefined)[] = ['matrix', 'lock', 'agent-format', 'gpars']
-
-/** A directory holds other JSON too, with comments or without; only what was named must be ours. */
+/** A directory holds other files too; only what was named must be ours. */
 async function isNoneOfOurs(path: string, bytes: Buffer): Promise<boolean> {
   if (path.endsWith('.mtx')) return false
-  const { value, format } = await detectDocument(bytes, { fileName: basename(path) })
-  return value !== undefined && !ours.includes(format)
+  const { value, format, syntax } = await detectDocument(bytes, { fileName: basename(path) })
+  if (format !== undefined) return false
+  // Broken JSON may be a manifest; broken TOML is ours only where Codex keeps its settings.
+  return value !== undefined || (syntax !== 'JSON' && !path.endsWith('.codex/config.toml'))
 }
 
 /** What is wrong already on paper is not started. */
@@ -159,7 +158,7 @@ function proofOf(reports: FileReport[]): string {
 }
 
 function closingLine(reports: FileReport[], skipped: number, { offline }: VerifyOptions): string {
-  const others = skipped > 0 ? ` ${skipped} other JSON ${skipped === 1 ? 'file' : 'files'} passed over.` : ''
+  const others = skipped > 0 ? ` ${skipped} other ${skipped === 1 ? 'file' : 'files'} passed over.` : ''
   if (reports.length === 0) return `Nothing to verify was found.${others}`
   if (offline) return `${staticOnly}${others}`
   const unproved = reports.filter((report) => !isProved(report)).length

@@ -1,18 +1,15 @@
-import type { Orchestrator } from '@matrix/orchestrator'
 import { MatrixError } from '@matrix/protocol'
 import { Cursor, FeedQuery, feedPath } from '@matrix/protocol/http'
 import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
-import type { Access } from '../access/access.ts'
-import type { Feed, Subscription } from '../feed/feed.ts'
+import type { Subscription } from '../feed/feed.ts'
+import type { AppOptions } from './app.ts'
 import { securityHeaders } from './security-headers.ts'
-
-type FeedSource = { feed: Feed; orchestrator: Orchestrator; access: Access; isReady(): boolean }
 
 const pageSize = 200
 
 /** The stream of frames: subscribes first, so that what cannot be streamed is still answered as any other failure. */
-export function addFeedRoute(app: FastifyInstance, { feed, orchestrator, access, isReady }: FeedSource): void {
+export function addFeedRoute(app: FastifyInstance, { feed, orchestrator, access, isReady }: AppOptions): void {
   app.get(
     feedPath,
     { config: { access: 'signed-in' }, schema: { querystring: FeedQuery } },

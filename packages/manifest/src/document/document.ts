@@ -1,21 +1,10 @@
-import { isUtf8 } from 'node:buffer'
 import { createScanner, type ParseError, type ParseErrorCode, parse, printParseErrorCode, visit } from 'jsonc-parser'
-import { type Finding, formatPointer, limitFindings } from './finding.ts'
+import { type Document, findingAtPlace, MAX_DEPTH, readText, refuse, tooDeep } from './document-text.ts'
+import { type Finding, limitFindings } from './finding.ts'
 import { quoteText } from './quoted-text.ts'
-import { type RuleId, rules } from './rule.ts'
 import { openSourceText, type Path, type Place, type SourceText } from './source-text.ts'
 
-/** Far above any real manifest, far below what would make a program wait. */
-export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
-export const MAX_DEPTH = 64
-
-export type Document = {
-  source: SourceText
-  /** What the text says; `undefined` when it is not JSON. */
-  value: unknown
-  /** What is wrong with it as JSON, whatever it was meant to be. */
-  findings: Finding[]
-}
+export { type Document, MAX_DEPTH, MAX_DOCUMENT_BYTES } from './document-text.ts'
 
 export type ParseOptions = {
   /** Also accept comments, trailing commas and a byte order mark, as the files of other programs have them. */
@@ -24,17 +13,11 @@ export type ParseOptions = {
 
 /** Bytes to JSON, with a finding instead of an exception for everything that can be wrong with them. */
 export function parseDocument(bytes: Uint8Array, { relaxed = false }: ParseOptions = {}): Document {
-  if (bytes.length > MAX_DOCUMENT_BYTES)
-    return broken('', `The file has ${bytes.length} bytes; a manifest has at most ${MAX_DOCUMENT_BYTES}.`)
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (!isUtf8(buffer)) return notUtf8(buffer)
-
-  const hasMark = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
-  const text = buffer.toString('utf8', hasMark ? 3 : 0)
+  const read = readText(bytes)
+  if ('refusal' in read) return read.refusal
+  const { text, hasMark } = read
   if (hasMark && !relaxed)
-    return broken(text, 'The file starts with a byte order mark.', { fix: 'Save it as UTF-8 without BOM.' })
-  if (text.trim() === '')
-    return broken(text, 'The file is empty.', { fix: 'Write a manifest into it, or do not pass it.' })
+    return refuse(text, 'The file starts with a byte order mark.', { fix: 'Save it as UTF-8 without BOM.' })
   return relaxed ? parseRelaxed(text) : parseStrict(text)
 }
 
@@ -129,11 +112,11 @@ function findForbiddenKeys(source: SourceText): Finding[] {
 
 function poisonedKey(place: Place, path: Path): Finding {
   const message = 'The key "__proto__" is not allowed anywhere in a document.'
-  return finding('MX001', message, place, { path, fix: 'Remove the key.' })
+  return findingAtPlace('MX001', message, place, { path, fix: 'Remove the key.' })
 }
 
 function duplicateKey(key: string, place: Place, path: Path): Finding {
-  return finding('MX022', `The key ${quoteText(key)} stands twice in one object.`, place, { path })
+  return findingAtPlace('MX022', `The key ${quoteText(key)} stands twice in one object.`, place, { path })
 }
 
 /** Found with a scanner and not with a parser, which would run out of stack on what this is there to refuse. */
@@ -174,45 +157,12 @@ function syntaxErrors(text: string, { allowTrailingComma = false }): Document {
   // One slip makes a parser stumble many times; the first place is the one worth reading.
   const [first] = errors
   const findings = [
-    first ? syntaxFinding(first, source) : finding('MX001', 'The file is not valid JSON.', source.placeOf(0, 0)),
+    first ? syntaxFinding(first, source) : findingAtPlace('MX001', 'The file is not valid JSON.', source.placeOf(0, 0)),
   ]
   return { source, value: undefined, findings }
 }
 
 function syntaxFinding({ error, offset, length }: ParseError, source: SourceText): Finding {
   const message = syntaxMessages[printParseErrorCode(error as ParseErrorCode)] ?? 'The file is not valid JSON.'
-  return finding('MX001', message, source.placeOf(offset, length), { fix: 'Correct the JSON at this place.' })
-}
-
-function notUtf8(buffer: Buffer): Document {
-  const text = buffer.toString('utf8')
-  let at = text.indexOf('\uFFFD')
-  // Decoding puts U+FFFD for a bad byte, but a file may also hold a well-formed one.
-  while (at !== -1 && buffer.toString('hex', offsetOf(text, at), offsetOf(text, at) + 3) === 'efbfbd')
-    at = text.indexOf('\uFFFD', at + 1)
-  const source = openSourceText(text)
-  const message = `Byte ${offsetOf(text, at)} of the file is not valid UTF-8.`
-  return {
-    source,
-    value: undefined,
-    findings: [finding('MX001', message, source.placeOf(at, 1), { fix: 'Save the file as UTF-8.' })],
-  }
-}
-
-function offsetOf(text: string, index: number): number {
-  return Buffer.byteLength(text.slice(0, index))
-}
-
-function tooDeep(text: string): Document {
-  return broken(text, `The document is nested more than ${MAX_DEPTH} levels deep.`, { fix: 'Flatten it.' })
-}
-
-function broken(text: string, message: string, options: { fix?: string } = {}): Document {
-  const source = openSourceText(text)
-  return { source, value: undefined, findings: [finding('MX001', message, source.placeOf(0, 0), options)] }
-}
-
-function finding(rule: RuleId, message: string, place: Place, options: { fix?: string; path?: Path } = {}): Finding {
-  const { fix = rules[rule].fix, path = [] } = options
-  return { rule, severity: rules[rule].severity, message, fix, pointer: formatPointer(path), ...place }
+  return findingAtPlace('MX001', message, source.placeOf(offset, length), { fix: 'Correct the JSON at this place.' })
 }

@@ -15,10 +15,12 @@ export type SourceText = {
   placeOf(offset: number, length: number): Place
 }
 
-export function openSourceText(text: string): SourceText {
+/** A stretch of the text. */
+export type Stretch = { offset: number; length: number }
+export type Locate = (path: Path, at: 'key' | 'value') => Stretch | undefined
+
+export function openSourceText(text: string, locate: Locate = locateInJson(text)): SourceText {
   let lineStarts: number[] | undefined
-  let tree: Node | undefined | null = null
-  const properties: Properties = new Map()
 
   const placeOf = (offset: number, length: number): Place => {
     lineStarts ??= findLineStarts(text)
@@ -31,10 +33,18 @@ export function openSourceText(text: string): SourceText {
     text,
     placeOf,
     locate(path, at = 'value') {
-      if (tree === null) tree = parseTree(text, [], { allowTrailingComma: true })
-      const node = tree && nearestNode(tree, path, at, properties)
-      return node ? placeOf(node.offset, node.length) : placeOf(0, 0)
+      const { offset, length } = locate(path, at) ?? { offset: 0, length: 0 }
+      return placeOf(offset, length)
     },
+  }
+}
+
+function locateInJson(text: string): Locate {
+  let tree: Node | undefined | null = null
+  const properties: Properties = new Map()
+  return (path, at) => {
+    if (tree === null) tree = parseTree(text, [], { allowTrailingComma: true })
+    return tree && nearestNode(tree, path, at, properties)
   }
 }
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findTransport, readClientConfig } from './client-config.ts'
 import { importServers } from './import.ts'
@@ -65,6 +66,77 @@ test('a literal never takes the name that another server refers to', () => {
   })
 
   expect(environment).toEqual(['A_TOKEN', 'TOKEN'])
+})
+
+test('a server is read in the words of each program', () => {
+  expect(draftOf({ type: 'local', command: ['npx', '-y', 'a'], environment: { A_KEY: '{env:A_KEY}' } })).toMatchObject({
+    command: 'npx',
+    args: ['-y', 'a'],
+    env: ['A_KEY=$env:A_KEY'],
+  })
+  expect(draftOf({ command: { path: 'uvx', args: ['a'], env: { B: '1' } }, settings: {} })).toMatchObject({
+    command: 'uvx',
+    args: ['a'],
+    env: ['B=1'],
+  })
+  expect(
+    draftOf({
+      url: 'https://a.example',
+      bearer_token_env_var: 'A_TOKEN',
+      http_headers: { 'X-Region': 'eu' },
+      env_http_headers: { 'X-Key': 'A_KEY' },
+    }),
+  ).toMatchObject({
+    headers: { Authorization: 'Bearer $env:A_TOKEN', 'X-Region': 'eu', 'X-Key': '$env:A_KEY' },
+  })
+  expect(draftOf({ command: 'x', env_vars: ['A_KEY', { name: 'B_KEY', source: 'local' }] })).toMatchObject({
+    env: ['A_KEY=$env:A_KEY', 'B_KEY=$env:B_KEY'],
+  })
+  expect(draftOf({ command: 'node', args: ['${extensionPath}/server.js'] })).toMatchObject({
+    args: ['$env:EXTENSION_FOLDER/server.js'],
+  })
+  expect(draftOf({ source: 'extension', settings: { key: 1 } })).toBeUndefined()
+})
+
+test('no word of a command is lost but its secrets', () => {
+  const shell = (...args: string[]) => draftOf({ command: 'bash', args })
+
+  expect(shell('-c', 'API_TOKEN=hunter2value npx -y foo-mcp')).toMatchObject({
+    command: 'npx',
+    args: ['-y', 'foo-mcp'],
+    env: ['API_TOKEN=$env:API_TOKEN'],
+  })
+  expect(shell('-lc', `exec A="x y" npx -y foo-mcp --root "$HOME/a b" '$raw'`)).toMatchObject({
+    command: 'npx',
+    args: ['-y', 'foo-mcp', '--root', '$env:HOME/a b', '$raw'],
+    env: ['A=x y'],
+  })
+  expect(shell('-c', 'cd /srv && API_TOKEN=hunter2value npx -y foo-mcp | tee log')).toMatchObject({
+    command: 'bash',
+    args: ['-c', 'cd /srv && API_TOKEN=$env:API_TOKEN npx -y foo-mcp | tee log'],
+  })
+  expect(shell('-c', 'npx -y foo-mcp --token hunter2value; echo done')).toMatchObject({
+    args: ['-c', 'npx -y foo-mcp --token $env:SERVER_TOKEN; echo done'],
+  })
+  expect(draftOf({ command: 'npx -y foo-mcp@1.0.0 --root .' })).toMatchObject({
+    command: 'npx',
+    args: ['-y', 'foo-mcp@1.0.0', '--root', '.'],
+  })
+  expect(draftOf({ command: '/opt/My Tools/server' })).toMatchObject({ command: '/opt/My Tools/server', args: [] })
+})
+
+test('every plain word of a shell text is in the draft', () => {
+  const plain = fc.stringMatching(/^[a-z][a-z./-]{0,8}$/).filter((text) => !['env', 'exec'].includes(text))
+  const parts = fc.array(fc.tuple(plain, fc.constantFrom(' ', ' && ', ' | ', '; ')), { minLength: 1, maxLength: 6 })
+  fc.assert(
+    fc.property(fc.boolean(), parts, (isSecret, words) => {
+      const text = words.map(([each, between]) => each + between).join('')
+      const draft = draftOf({ command: 'sh', args: ['-c', `${isSecret ? 'A_TOKEN=hunter2value ' : ''}${text}`] })
+      const written = JSON.stringify(draft)
+      for (const [each] of words) expect(written).toContain(each)
+      expect(written).not.toContain('hunter2value')
+    }),
+  )
 })
 
 test('gaps for people are gaps in arguments as well', () => {

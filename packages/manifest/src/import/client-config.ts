@@ -1,11 +1,11 @@
 import type { Problem } from '../document/finding.ts'
-import { isRecord, type JsonRecord, own, ownText, scalarText } from '../document/json-record.ts'
+import { isRecord, type JsonRecord, own, ownText } from '../document/json-record.ts'
 import type { Path } from '../document/source-text.ts'
-import { readAssignments } from '../manifest/environment-reference.ts'
+import { readClientCommand, readPairs } from './client-command.ts'
 import { gapProblems, piece } from './client-placeholder.ts'
 import type { Found, FoundLaunch, FoundServer, NamedPiece } from './manifest-draft.ts'
 
-/** The servers of `mcpServers` or `servers`, as Claude, Cursor, VS Code, Amazon Q, Kiro and mxd write them. */
+/** The servers by their names, as every client writes them under a key of its own. */
 export function readClientConfig(servers: unknown, path: Path, inputs?: unknown): Found {
   if (!isRecord(servers))
     return { servers: [], problems: [{ rule: 'MX001', path, message: 'Servers must be an object, by their names.' }] }
@@ -43,13 +43,13 @@ const transports: Record<string, 'stdio' | 'http' | 'sse'> = {
   sse: 'sse',
   httpsse: 'sse',
 }
-const addressKeys = ['url', 'httpUrl', 'serverUrl']
+const addressKeys = ['httpUrl', 'serverUrl', 'url']
 
 function readLaunch(name: string, entry: JsonRecord, path: Path, problems: Problem[]): FoundLaunch | undefined {
   const stated = own(entry, 'type') === undefined ? 'transport' : 'type'
   const type = own(entry, stated)
   const addressKey = addressKeys.find((key) => ownText(entry, key) !== undefined) ?? 'url'
-  const guess = ownText(entry, 'command') === undefined && ownText(entry, addressKey) !== undefined ? 'http' : 'stdio'
+  const guess = own(entry, 'command') === undefined && ownText(entry, addressKey) !== undefined ? 'http' : 'stdio'
   const transport = type === undefined ? guess : findTransport(type)
   if (transport === 'stdio') return readStdio(name, entry, path, problems)
   if (transport === 'http') return readHttp(name, entry, addressKey, path, problems)
@@ -73,20 +73,37 @@ function unknownTransport(name: string, path: Path): Problem {
 }
 
 function readStdio(name: string, entry: JsonRecord, path: Path, problems: Problem[]): FoundLaunch | undefined {
-  const command = ownText(entry, 'command')
-  const args = readList(own(entry, 'args'))
-  const env = readPairs(own(entry, 'env'), [...path, 'env'])
-  if (!command) problems.push({ rule: 'MX003', path, message: `"${name}" has neither a command nor an address.` })
+  const { command, args, env, isUnwrapped } = readClientCommand(entry, path)
+  if (!command?.text) problems.push(noWay(name, entry, path))
   if (!args)
     problems.push({ rule: 'MX001', path: [...path, 'args'], message: `"args" of "${name}" must be a list of texts.` })
   if (!env) problems.push(notPairs(name, 'env', path))
-  if (!command || !args || !env) return undefined
+  if (!command?.text || !args || !env) return undefined
+  if (isUnwrapped) problems.push(unwrapped(name, command.path))
   return {
     transport: 'stdio',
-    command: piece(command, [...path, 'command']),
-    args: args.map((text, index) => piece(text, [...path, 'args', index])),
+    command: piece(command.text, command.path),
+    args: args.map(({ text, path: at }) => piece(text, at)),
     env,
   }
+}
+
+/** An editor that knows a server from an extension of its own names only its settings. */
+function noWay(name: string, entry: JsonRecord, path: Path): Problem {
+  if (own(entry, 'command') === undefined && (own(entry, 'settings') || own(entry, 'source') === 'extension'))
+    return {
+      rule: 'MX029',
+      path,
+      at: 'key',
+      message: `How "${name}" is started is known to an extension of the editor only; it was left out.`,
+      fix: 'Look up the command that the extension runs, and add the server with it.',
+    }
+  return { rule: 'MX003', path, message: `"${name}" has neither a command nor an address.` }
+}
+
+function unwrapped(name: string, path: Path): Problem {
+  const message = `The command of "${name}" is one text; the draft starts its program without a shell.`
+  return { rule: 'MX029', path, message, fix: 'Check that the program needs nothing that a shell would set.' }
 }
 
 function readHttp(
@@ -97,7 +114,7 @@ function readHttp(
   problems: Problem[],
 ): FoundLaunch | undefined {
   const url = ownText(entry, key)
-  const headers = readPairs(own(entry, 'headers'), [...path, 'headers'])
+  const headers = readHeaders(entry, path)
   if (!url) problems.push({ rule: 'MX003', path, message: `"${name}" is remote but has no address.` })
   if (!headers) problems.push(notPairs(name, 'headers', path))
   if (!url || !headers) return undefined
@@ -116,32 +133,35 @@ function notPairs(name: string, field: string, path: Path): Problem {
   return { rule: 'MX001', path: [...path, field], message }
 }
 
-function readList(value: unknown): string[] | undefined {
-  if (value === undefined || value === null) return []
-  const texts = Array.isArray(value) ? value.map(scalarText) : [undefined]
-  return texts.every((text) => text !== undefined) ? texts : undefined
+/** Codex names the variable that holds a header, and has a field of its own for a token. */
+function readHeaders(entry: JsonRecord, path: Path): NamedPiece[] | undefined {
+  const key = own(entry, 'headers') === undefined ? 'http_headers' : 'headers'
+  const literal = readPairs(own(entry, key) ?? own(entry, 'headers'), [...path, key])
+  const referred = own(entry, 'env_http_headers')
+  const names = isRecord(referred) ? Object.entries(referred) : []
+  const references = Object.fromEntries(names.map(([name, variable]) => [name, `$env:${variable}`]))
+  const fromEnvironment = readPairs(references, [...path, 'env_http_headers'])
+  return literal && fromEnvironment && [...literal, ...fromEnvironment, ...readBearer(entry, path)]
 }
 
-function readPairs(value: unknown, path: Path): NamedPiece[] | undefined {
-  if (value === undefined || value === null) return []
-  const entries = Array.isArray(value) ? readList(value) : readRecord(value)
-  const pairs = entries && readAssignments(entries)
-  if (!pairs?.every(({ name }) => /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name))) return undefined
-  return pairs.map(({ name, value: text, step }) => ({ name, ...piece(text, [...path, step]) }))
-}
-
-function readRecord(value: unknown): Record<string, string> | undefined {
-  if (!isRecord(value)) return undefined
-  // Null takes a variable away, and a child here gets none that is not named.
-  const names = Object.keys(value).filter((name) => value[name] !== null)
-  const texts = readList(names.map((name) => value[name]))
-  return texts && Object.fromEntries(names.map((name, index) => [name, texts[index] ?? '']))
+function readBearer(entry: JsonRecord, path: Path): NamedPiece[] {
+  const variable = ownText(entry, 'bearer_token_env_var')
+  const token = ownText(entry, 'bearer_token')
+  if (variable !== undefined && /^[A-Za-z_]\w*$/.test(variable))
+    return [{ name: 'Authorization', ...piece(`Bearer $env:${variable}`, [...path, 'bearer_token_env_var']) }]
+  return token === undefined ? [] : [{ name: 'Authorization', ...piece(`Bearer ${token}`, [...path, 'bearer_token']) }]
 }
 
 /** Why a field was left out; any other unknown one only gets the first half of the sentence. */
 const unplaced: Record<string, string> = {
   cwd: 'a server starts where Matrix says; give absolute paths in its arguments',
   envFile: 'name the variables it sets in env, as $env:NAME',
+  enabled_tools: 'a manifest lists every tool, and allowed_side_effects decides',
+  disabled_tools: 'a manifest lists every tool, and allowed_side_effects decides',
+  includeTools: 'a manifest lists every tool, and allowed_side_effects decides',
+  excludeTools: 'a manifest lists every tool, and allowed_side_effects decides',
+  tool_timeout_sec: 'give each tool its timeout_ms once the tools are listed',
+  settings: 'an extension of the editor reads it',
   autoApprove: 'who may run what unasked is the policy of the user',
   alwaysAllow: 'who may run what unasked is the policy of the user',
   trust: 'who may run what unasked is the policy of the user',
@@ -159,7 +179,14 @@ const placed = new Set([
   'command',
   'args',
   'env',
+  'environment',
+  'env_vars',
   'headers',
+  'http_headers',
+  'env_http_headers',
+  'bearer_token',
+  'bearer_token_env_var',
+  'source',
   'disabled',
   'enabled',
   ...addressKeys,

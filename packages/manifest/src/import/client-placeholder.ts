@@ -9,11 +9,16 @@ const editorVariables: Record<string, string> = {
   workspaceFolder: 'WORKSPACE_FOLDER',
   workspaceRoot: 'WORKSPACE_FOLDER',
   workspaceFolderBasename: 'WORKSPACE_FOLDER_NAME',
+  workspacePath: 'WORKSPACE_FOLDER',
+  extensionPath: 'EXTENSION_FOLDER',
 }
 
-/** A value of a client's file: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}` and `${workspaceFolder}` are gaps. */
+/** opencode writes its references without the dollar sign. */
+const placeholder = /(?:\$\{|\{(?=(?:env|file):))([^{}]*)\}/
+
+/** A value of a client's file: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}`, `${input:id}` and `${workspaceFolder}` are gaps. */
 export function piece(text: string, path: Path): Piece {
-  return { template: parseTemplate(text, /\$\{([^{}]*)\}/, fillExpression), path }
+  return { template: parseTemplate(text, placeholder, fillExpression), path }
 }
 
 function fillExpression(expression: string): Template {

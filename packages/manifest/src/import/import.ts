@@ -1,8 +1,9 @@
 import { MatrixError } from '@matrix/protocol'
 import type { Problem } from '../document/finding.ts'
 import { isRecord, type JsonRecord, own, ownText } from '../document/json-record.ts'
+import { quoteText } from '../document/quoted-text.ts'
 import { rules } from '../document/rule.ts'
-import { detectFormat, type Format } from '../format.ts'
+import { detectFormat, type Format, isServerMap } from '../format.ts'
 import { isAgentUri } from '../manifest/agent-uri.ts'
 import { findEnvironmentNames } from '../manifest/environment-reference.ts'
 import { openAliases } from './alias.ts'
@@ -17,6 +18,8 @@ import { draftServer } from './server-draft.ts'
 export type ImportOptions = {
   /** What to call the agent of the draft, instead of what the file says. */
   agent?: string
+  /** What the file is called, where its shape alone does not tell. */
+  fileName?: string | undefined
   /** Which system to import a bundle for; its common settings when absent. */
   platform?: Platform
 }
@@ -34,11 +37,7 @@ export type ServerImport = {
 
 /** The servers of another program's file as a draft manifest, every secret replaced by an environment reference. */
 export function importServers(value: unknown, options: ImportOptions = {}): ServerImport {
-  const format = detectFormat(value)
-  if (!format || !isRecord(value))
-    throw new MatrixError('FORMAT_UNKNOWN', 'The file is none of the formats that servers can be imported from.')
-
-  const { servers, problems, agent, description } = readers[format](value, options)
+  const { format, servers, problems, agent, description } = readServers(value, options)
   const { drafts, aliases, problems: found } = draftServers(servers)
   const manifest: ManifestDraft = {
     schema_version: 1,
@@ -51,12 +50,23 @@ export function importServers(value: unknown, options: ImportOptions = {}): Serv
   return { format, manifest, aliases, environment, problems: limited([...problems, ...found, ...outcome(drafts)]) }
 }
 
+/** The servers as the file has them, secrets and all: never to be printed. */
+export function readServers(value: unknown, options: ImportOptions = {}): Found & { format: Format } {
+  const format = detectFormat(value, options.fileName)
+  if (!format || !isRecord(value))
+    throw new MatrixError('FORMAT_UNKNOWN', 'The file is none of the formats that servers can be imported from.')
+  return { format, ...readers[format](value, options) }
+}
+
 type Reader = (value: JsonRecord, options: ImportOptions) => Found
 
 const readers: Record<Format, Reader> = {
   'mcp-client': readClient,
   'agent-format': readAgent,
   vscode: readVsCode,
+  codex: (value) => readClientConfig(own(value, 'mcp_servers'), ['mcp_servers']),
+  zed: (value) => readClientConfig(own(value, 'context_servers'), ['context_servers']),
+  opencode: readOpencode,
   registry: readRegistry,
   mcpb: (value, { platform }) => readBundle(value, platform),
   matrix: refuse('The file is a Matrix manifest already.', 'Run matrix verify on it.'),
@@ -90,8 +100,24 @@ function readAgent(value: JsonRecord): Found {
 }
 
 function readClient(value: JsonRecord): Found {
-  const found = readClientConfig(own(value, 'mcpServers'), ['mcpServers'], own(value, 'inputs'))
-  return withNotes(found, nestedServers(value))
+  if (!Object.hasOwn(value, 'mcpServers') && isServerMap(value)) return readClientConfig(value, [])
+  const servers = own(value, 'mcpServers')
+  if (typeof servers === 'string' || Array.isArray(servers)) return { servers: [], problems: [elsewhere(value)] }
+  return withNotes(readClientConfig(servers, ['mcpServers'], own(value, 'inputs')), nestedServers(value))
+}
+
+/** A plugin may name the file that holds its servers. */
+function elsewhere(value: JsonRecord): Problem {
+  const stated = own(value, 'mcpServers')
+  const file = typeof stated === 'string' ? quoteText(stated) : 'other files'
+  const message = `The servers of this plugin stand in ${file}.`
+  return { rule: 'MX029', severity: 'warning', path: ['mcpServers'], message, fix: 'Pass that file instead.' }
+}
+
+function readOpencode(value: JsonRecord): Found {
+  const mcp = own(value, 'mcp') ?? {}
+  const isNested = isRecord(own(mcp, 'servers')) && !own(own(mcp, 'servers'), 'type')
+  return isNested ? readClientConfig(own(mcp, 'servers'), ['mcp', 'servers']) : readClientConfig(mcp, ['mcp'])
 }
 
 function readVsCode(value: JsonRecord): Found {

@@ -22,8 +22,9 @@ export function piece(text: string, path: Path, bundle: JsonRecord): Piece {
 export function configParts(text: string, path: Path, bundle: JsonRecord): Piece[] {
   const key = wholeConfig.exec(text)?.[1]
   const option = key === undefined ? undefined : own(own(bundle, 'user_config'), key)
-  if (key === undefined || !isRecord(option) || isSensitive(key, option)) return [piece(text, path, bundle)]
+  if (key === undefined || !isRecord(option)) return [piece(text, path, bundle)]
   const preset = own(option, 'default')
+  if (isSensitive(key, option) && preset !== undefined) return [piece(text, path, bundle)]
   if (Array.isArray(preset)) return preset.map((each) => piece(scalarText(each) ?? '', path, bundle))
   return scalarText(preset) === undefined && own(option, 'required') !== true ? [] : [piece(text, path, bundle)]
 }

@@ -44,6 +44,15 @@ test('a sensitive setting is a reference even where the bundle brings a default 
   expect(JSON.stringify(imported)).not.toContain('fixture')
 })
 
+test('an optional secret stays optional', () => {
+  const env = { A: '${user_config.optional}', B: '${user_config.needed}' }
+  const user_config = { optional: { sensitive: true }, needed: { sensitive: true, required: true } }
+  const { manifest, problems } = importServers({ ...bundle({ mcp_config: { command: 'node', env } }), user_config })
+
+  expect(manifest.servers[0]).toMatchObject({ env: ['B=$env:BUNDLE_NEEDED'] })
+  expect(problems.map(({ message }) => message)).toContain('"A" is optional and has no value here; it was left out.')
+})
+
 test('a setting that the bundle does not declare is a gap like any other', () => {
   const mcp_config = { command: 'node', args: ['${user_config.nowhere}'] }
 

@@ -20,7 +20,7 @@ export function listField(value: unknown, name: string, path: Path): { item: Jso
   return list.flatMap((item: unknown, index) => (isRecord(item) ? [{ item, path: [...path, key, index] }] : []))
 }
 
-/** What a registry's input becomes: its value or default, a gap where a person must give one, nothing where none is needed. */
+/** What a registry's input becomes: its value or default, a gap where a person must give one, nothing where it is optional. */
 export function inputTemplate(
   input: JsonRecord,
   label: string,
@@ -34,7 +34,9 @@ export function inputTemplate(
   if (filled?.some((part) => typeof part !== 'string') || (filled && !isSecret)) return filled
   const fallback = textField(input, 'default')
   if (fallback !== undefined && !isSecret) return [fallback]
-  return isSecret || field(input, 'isRequired').value === true ? [gap] : undefined
+  // A published value or default of a secret is no secret, but says that one belongs here.
+  const isWanted = isSecret && (value !== undefined || fallback !== undefined)
+  return isWanted || field(input, 'isRequired').value === true ? [gap] : undefined
 }
 
 /** `{name}` in a value is one of the input's variables; other braces stand for themselves. */

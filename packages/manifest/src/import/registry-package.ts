@@ -1,6 +1,7 @@
 import type { Problem } from '../document/finding.ts'
 import type { JsonRecord } from '../document/json-record.ts'
 import type { Path } from '../document/source-text.ts'
+import { isSecretName } from '../manifest/credential.ts'
 import { type FoundLaunch, leftOut, type NamedPiece, type Piece } from './manifest-draft.ts'
 import { field, inputTemplate, listField, textField } from './registry-input.ts'
 import type { Gap } from './template.ts'
@@ -61,8 +62,8 @@ export function launchPackage(
   if (!identifier || !commandOf) return undefined
 
   const env = readNamedInputs(item, 'environmentVariables', 'shared', path, problems)
-  const runtime = readArguments(item, 'runtimeArguments', path, problems)
-  const { command, before, after } = commandOf(readPackage(item, identifier, env))
+  const runtime = withoutPackage(readArguments(item, 'runtimeArguments', path, problems), identifier)
+  const { command, before, after } = commandOf(readPackage(item, identifier, withoutHanded(env, runtime)))
   if (name === 'mcpb') problems.push(bundle(path))
   const fixed = (text: string): Piece => ({ template: [text], path })
   return {
@@ -76,6 +77,22 @@ export function launchPackage(
     ],
     env,
   }
+}
+
+/** Some entries spell out the whole command line, the package in it too. */
+function withoutPackage(runtime: Piece[], identifier: string): Piece[] {
+  const bare = identifier.replace(/(?:@sha256)?:[^/]*$/, '')
+  return runtime.filter(({ template: [text] }) => {
+    if (typeof text !== 'string') return true
+    return text !== bare && !(text.startsWith(bare) && /^[@:]/.test(text.slice(bare.length)))
+  })
+}
+
+/** A variable that the entry itself hands on to the container is not handed on twice. */
+function withoutHanded(env: NamedPiece[], runtime: Piece[]): NamedPiece[] {
+  const texts = runtime.map(({ template: [text] }) => (typeof text === 'string' ? text : ''))
+  const handed = texts.filter((_, index) => /^(?:-e|--env)$/.test(texts[index - 1] ?? ''))
+  return env.filter(({ name }) => !handed.some((text) => text === name || text.startsWith(`${name}=`)))
 }
 
 function readPackage(item: JsonRecord, identifier: string, env: NamedPiece[]): Package {
@@ -121,15 +138,23 @@ export function readNamedInputs(
     }
     const template = inputTemplate(input, name, naming, at)
     if (template) return [{ name, template, path: at }]
-    problems.push(leftOut(`"${name}" is optional and has no value here; it was left out.`, at))
+    problems.push(leftOut(`"${name}" is optional and has no value here; it was left out.`, at, optionalFix(name)))
     return []
   })
+}
+
+/** An optional secret stays optional; the note has the line that sets it. */
+function optionalFix(name: string): string {
+  return isSecretName(name)
+    ? `Add "${name}=$env:${name}" to the draft if you want it.`
+    : 'Add it to the draft if you need it.'
 }
 
 function readArguments(item: JsonRecord, list: string, path: Path, problems: Problem[]): Piece[] {
   return listField(item, list, path).flatMap(({ item: input, path: at }) => {
     const name = textField(input, 'name') ?? ''
-    const isNamed = field(input, 'type').value === 'named' || name.startsWith('-')
+    // Early entries call a flag named and give it as the value.
+    const isNamed = name !== '' && (field(input, 'type').value === 'named' || name.startsWith('-'))
     const flag: Piece[] = isNamed ? [{ template: [name], path: at }] : []
     // A flag that asks for nothing is one that stands alone.
     if (isNamed && !takesValue(input)) return flag

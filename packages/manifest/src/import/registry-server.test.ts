@@ -35,6 +35,60 @@ test('what the entry repeats of the launcher stands there once', () => {
   })
 })
 
+test('an entry that spells out the whole command of a container is started by that command', () => {
+  const positional = (value: string) => ({ type: 'positional', value, is_required: true })
+  const named = (value: string) => ({ type: 'named', value, is_required: true })
+  const entry = {
+    registry_name: 'docker',
+    name: 'ghcr.io/a/b',
+    version: '1.2.3',
+    runtime_arguments: [
+      ...[positional('run'), named('-i'), named('--rm')],
+      ...[named('-e'), positional('A_TOKEN'), positional('ghcr.io/a/b')],
+    ],
+    environment_variables: [
+      { name: 'A_TOKEN', is_required: true, is_secret: true },
+      { name: 'A_LEVEL', default: 'info' },
+    ],
+  }
+
+  expect(draftOf({ packages: [entry] })).toMatchObject({
+    command: 'docker',
+    args: ['run', '-i', '--rm', '-e', 'A_LEVEL', '-e', 'A_TOKEN', 'ghcr.io/a/b:1.2.3'],
+    env: ['A_TOKEN=$env:A_TOKEN', 'A_LEVEL=info'],
+  })
+  const mounted = [
+    { type: 'named', name: '--mount', value: 'type=bind,src={source},dst=/data', variables: { source: {} } },
+    { type: 'named', name: '-e', value: 'A_TOKEN={token}', variables: { token: { isSecret: true } } },
+  ]
+  expect(
+    draftOf({ packages: [{ registryType: 'oci', identifier: 'a/b:1.0.0', runtimeArguments: mounted }] }),
+  ).toMatchObject({
+    args: [
+      'run',
+      '-i',
+      '--rm',
+      '--mount',
+      'type=bind,src=$env:SERVER_SOURCE,dst=/data',
+      '-e',
+      'A_TOKEN=$env:SERVER_TOKEN',
+      'a/b:1.0.0',
+    ],
+  })
+})
+
+test('an optional secret stays optional, and the note says how to give it', () => {
+  const environmentVariables = [
+    { name: 'A_TOKEN', isSecret: true },
+    { name: 'B_TOKEN', isSecret: true, isRequired: true },
+  ]
+  const packages = [{ registryType: 'npm', identifier: 'a', version: '1.0.0', environmentVariables }]
+  const { manifest, problems } = importServers({ name: 'x/server', packages })
+
+  expect(manifest.servers[0]).toMatchObject({ env: ['B_TOKEN=$env:B_TOKEN'] })
+  expect(problems.map(({ fix }) => fix)).toContain('Add "A_TOKEN=$env:A_TOKEN" to the draft if you want it.')
+})
+
 test('a secret input is a reference, whatever value or default the entry publishes for it', () => {
   const environmentVariables = [
     { name: 'TOKEN', default: 'fixture-no-token' },

@@ -42,6 +42,7 @@ export function screenArguments(pieces: readonly Piece[], screen: Screen): strin
 }
 
 function screenArgument(text: string, before: string, isFlagged: boolean, path: Path, screen: Screen): string {
+  if (isCommandLine(text)) return screenWords(text, path, screen)
   const { start, name, value } = splitAssignment(text)
   if (start !== '' && isSecret(name, value))
     return start + hide(value, name, /^[A-Z][A-Z0-9_]*$/.test(name) ? name : ownName(name, screen), path, screen)
@@ -52,6 +53,25 @@ function screenArgument(text: string, before: string, isFlagged: boolean, path: 
   }
   if (!isForPeople(isValue ? before : '', text)) return text
   return reference('', ownName(isValue ? before : text, screen), screen)
+}
+
+/** `TOKEN=x npx -y name`: several words, of which a secret is one. `Authorization: Bearer x` is a header. */
+function isCommandLine(text: string): boolean {
+  return /\S\s+\S/.test(text) && !/^(?:[\w-]+:\s|\s*[[{<])/.test(text) && !scheme.test(text)
+}
+
+/** Only the words that are secrets are taken out: without the others, what is started would be lost. */
+function screenWords(text: string, path: Path, screen: Screen): string {
+  const parts = text.split(/([\s'"`;&|()]+)/)
+  const words = parts.filter((_, index) => index % 2 === 0)
+  const flagged = new Set(findCredentialArguments(words))
+  return parts
+    .map((part, index) => {
+      if (index % 2 === 1 || part === '') return part
+      const before = flag.exec(words[index / 2 - 1] ?? '')?.[1] ?? ''
+      return screenArgument(part, before, flagged.has(index / 2), path, screen)
+    })
+    .join('')
 }
 
 /** `TOKEN=x`, `--token=x`, or the inner one of `--env=TOKEN=x` where the outer name says nothing. */

@@ -1,6 +1,5 @@
 import { findFixedStart, isCommandAllowed, isCommandDenied } from '@matrix/manifest'
-import type { Piece } from './piece.ts'
-import type { ShellText, SimpleCommand } from './shell-text.ts'
+import type { Piece, ShellText, SimpleCommand } from './shell-text.ts'
 
 /** What an expansion may turn into. A pattern that accepts all of these does not care. */
 const probes = ['', 'x', '-x', '--x=/y', '/etc/x', '../x', 'x y', ';|&', 'é']

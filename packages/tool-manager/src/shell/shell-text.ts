@@ -1,6 +1,8 @@
 import type { Command, ParsedScript, SyntaxNode, Word, WordPart } from 'unbash'
-import type { Piece } from './piece.ts'
 import { findInner } from './wrapped-command.ts'
+
+/** A part of a word, or `undefined` where only the shell knows what stands there: a variable, a substitution, a pattern. */
+export type Piece = string | undefined
 
 /** One command as its program gets it: words without quotes. Assignments in front of it are its first words. */
 export type SimpleCommand = {

@@ -1,4 +1,4 @@
-import type { Piece } from './piece.ts'
+import type { Piece } from './shell-text.ts'
 
 /** What a command runs in its turn. */
 export type Inner =
