@@ -17,11 +17,6 @@ export function checkServers(value: unknown, options: ImportOptions = {}): Probl
   return [...refused, ...found, ...findSecrets(value, sectionsOf(servers, problems))]
 }
 
-/** How many servers a file starts or reaches, and leaves to start. */
-export function countServers(value: unknown, options: ImportOptions = {}): number {
-  return readServers(value, options).servers.length
-}
-
 /** The text of a value with something in place of each gap that is no part of any name. */
 function textOf({ template }: Piece): string {
   return template.map((part) => (typeof part === 'string' ? part : '${_}')).join('')
