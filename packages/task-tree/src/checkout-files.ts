@@ -1,6 +1,7 @@
 import { readlink, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Disk } from './disk.ts'
+import { beneath } from './beneath.ts'
+import type { Disk, DiskEntry } from './disk.ts'
 import type { Repository } from './repository.ts'
 
 /** A checkout with the index that belongs to it. */
@@ -32,11 +33,11 @@ export async function findInTheWay(
   const folders = new Set<string>()
   for (const { path, old } of touched) {
     if (old !== undefined) continue
-    if (!isHeld.has(path) && (await disk.kind(join(checkout, path))) !== 'missing') return path
+    if (!isHeld.has(path) && !nothing.has(await kindBeneath(disk, checkout, path))) return path
     for (const folder of foldersOf(path)) if (!isHeld.has(folder)) folders.add(folder)
   }
   for (const folder of folders)
-    if (!['directory', 'missing'].includes(await disk.kind(join(checkout, folder)))) return folder
+    if (!['directory', 'missing', undefined].includes(await kindBeneath(disk, checkout, folder))) return folder
   return undefined
 }
 
@@ -110,11 +111,13 @@ async function listChanged(repository: Repository, place: Checkout, touched: Tou
 
 // git takes one file away before it writes the other, so a file that is gone is a beginning too.
 async function isOnTheWay(disk: Disk, repository: Repository, place: Checkout, file: Touched): Promise<boolean> {
-  const path = join(place.checkout, file.path)
-  const kind = await disk.kind(path)
-  if (kind === 'missing') return true
+  const kind = await kindBeneath(disk, place.checkout, file.path)
+  if (nothing.has(kind)) return true
   if (kind !== 'file' && kind !== 'link') return false
-  const content = kind === 'link' ? Buffer.from(await readlink(path)) : await disk.read(path)
+  const content = await beneath(place.checkout, file.path, async (path) =>
+    kind === 'link' ? Buffer.from(await readlink(path)) : disk.read(path),
+  )
+  if (!content) return false
   for (const end of [file.new, file.old]) {
     if (end === undefined) continue
     const { stdout } = await repository.files(['cat-file', 'blob', end.slice(end.indexOf(' ') + 1)])
@@ -124,8 +127,14 @@ async function isOnTheWay(disk: Disk, repository: Repository, place: Checkout, f
 }
 
 async function removeWithFolders(disk: Disk, checkout: string, path: string): Promise<void> {
-  if ((await disk.kind(join(checkout, path))) !== 'missing') await disk.remove(join(checkout, path))
-  for (const folder of foldersOf(path)) await rmdir(join(checkout, folder)).catch(() => {})
+  if (!nothing.has(await kindBeneath(disk, checkout, path))) await beneath(checkout, path, (file) => disk.remove(file))
+  for (const folder of foldersOf(path)) await beneath(checkout, folder, (place) => rmdir(place).catch(() => {}))
+}
+
+const nothing: ReadonlySet<string | undefined> = new Set(['missing', undefined])
+
+function kindBeneath(disk: Disk, folder: string, path: string): Promise<DiskEntry | undefined> {
+  return beneath(folder, path, (place) => disk.kind(place))
 }
 
 /** The folders above a path, the nearest first. */

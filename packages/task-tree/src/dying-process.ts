@@ -32,24 +32,26 @@ export function dyingProcess(deathStep = Number.POSITIVE_INFINITY, when: 'before
     truncate: (length) => step(() => file.truncate(length)),
     close: () => file.close(),
   })
+  const starting = async (start: () => Promise<SandboxProcess>) => {
+    let running: SandboxProcess | undefined
+    try {
+      return await step(async () => {
+        running = await start()
+        return running
+      })
+    } catch (error) {
+      await running?.stop(0)
+      throw error
+    }
+  }
   return {
     get steps() {
       return steps
     },
     inSandbox: (sandbox) => ({
       ...sandbox,
-      async start(run) {
-        let running: SandboxProcess | undefined
-        try {
-          return await step(async () => {
-            running = await sandbox.start(run)
-            return running
-          })
-        } catch (error) {
-          await running?.stop(0)
-          throw error
-        }
-      },
+      start: (run) => starting(() => sandbox.start(run)),
+      startFenced: (run) => starting(() => sandbox.startFenced(run)),
     }),
     git: (args, options) => step(() => runGit(args, options)),
     disk: {

@@ -1,5 +1,5 @@
 import { copyFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Disk } from './disk.ts'
 import { decodeText, isMissing, readFile, replaceFile } from './durable-file.ts'
 import {
@@ -10,6 +10,7 @@ import {
   writeGitRecord,
 } from './git-folder-record.ts'
 import { readIdentity } from './identity.ts'
+import { listObjectFolders } from './object-folders.ts'
 import type { Repository } from './repository.ts'
 import { askSandbox, type SandboxGit, sandboxFailed } from './sandbox-git.ts'
 
@@ -89,20 +90,6 @@ async function furnish(work: Work, place: GitFolder, made: NewGitFolder, objects
   })
   await disk.rename(making, place.folder)
   await disk.syncDirectory(sandbox.directory)
-}
-
-/** The folder and all that it borrows from in turn: what a sandbox has to see. */
-async function listObjectFolders(disk: Disk, folder: string, seen = new Set<string>()): Promise<string[]> {
-  if (seen.has(folder) || seen.size > 20) return []
-  seen.add(folder)
-  const content = await readFile(disk, join(folder, 'info/alternates'))
-  const lines = content ? decodeText(content).split('\n') : []
-  const borrowed: string[] = []
-  for (const line of lines.filter((each) => each !== '' && !each.startsWith('#'))) {
-    const path = isAbsolute(line) ? line : resolve(folder, line)
-    if ((await disk.kind(path)) !== 'missing') borrowed.push(...(await listObjectFolders(disk, path, seen)))
-  }
-  return [folder, ...borrowed]
 }
 
 async function formatConfig(repository: Repository, isOtherUser: boolean): Promise<string> {

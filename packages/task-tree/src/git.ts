@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
+import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
-import { Readable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { endGroup } from './process-group.ts'
 
@@ -23,6 +23,18 @@ export type GitOptions = {
 
 /** `text` reads the output as UTF-8; file names that are no text are only in the bytes. */
 export type GitResult = { code: number; stdout: Uint8Array; text(): string; stderr: string; truncated: boolean }
+
+/** git at work. `closed` answers once it has ended and everything that it said was read. */
+export type GitProcess = {
+  stdin: Writable
+  stdout: Readable
+  stderr: Readable
+  closed: Promise<{ code: number | null }>
+  end(): void
+}
+
+/** Starts git in a folder, with nothing in its environment but what is given. */
+export type StartGit = (args: readonly string[], at: { cwd: string; env: GitOptions['env'] }) => Promise<GitProcess>
 
 /** The one way git is run. Tests pass their own to make it fail or be the last call of a process. */
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<GitResult>
@@ -78,10 +90,11 @@ export const hooksOff: Record<string, string> = {
 /** Runs git with everything neutralised that a repository, its configuration or the environment could smuggle in. */
 export const runGit: Git = gitRunner()
 
-/** The same with another program in git's place, such as one that gets itself killed. */
-export function gitRunner({ program }: { program?: string } = {}): Git {
+/** The same with another program in git's place, such as one that gets itself killed, or with git in another place. */
+export function gitRunner({ program, start }: { program?: string; start?: StartGit } = {}): Git {
   return async (args, options = {}) => {
-    const result = await run(program ?? findGit(), args, options)
+    const begin = start ?? startProgram(program ?? findGit())
+    const result = await run(begin, args, options)
     const { codes = [0] } = options
     if (result.truncated && !options.mayCut)
       throw new MatrixError('GIT_FAILED', `git ${commandOf(args)} said more than ${result.stdout.length} bytes`)
@@ -90,76 +103,81 @@ export function gitRunner({ program }: { program?: string } = {}): Git {
   }
 }
 
-function run(program: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+async function run(start: StartGit, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const { signal, timeoutMs = 120_000, maxBytes = 64 * 1024 * 1024, input = '' } = options
-  if (signal?.aborted) return Promise.reject(signal.reason)
+  signal?.throwIfAborted()
 
   // Never a folder that someone else has chosen: git would look around in it.
   const cwd = options.workTree ?? options.gitDir ?? '/'
-  return new Promise((resolve, reject) => {
-    const child = startGit(program, args, options, cwd)
-    const stdout: Buffer[] = []
-    const stderr: Buffer[] = []
-    let bytes = 0
-    let truncated = false
-    let ended: unknown
+  const git = await start([...prefix(options), ...args], { cwd, env: { ...environment, ...options.env } })
+  const stdout: Buffer[] = []
+  const stderr: Buffer[] = []
+  let bytes = 0
+  let truncated = false
+  let ended: unknown
 
-    const end = (reason: unknown) => {
-      ended ??= reason
-      endGroup(child.pid, 2000)
+  const end = (reason: unknown) => {
+    ended ??= reason
+    git.end()
+  }
+  const onAbort = () => end(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (signal?.aborted) onAbort()
+  const timer = setTimeout(() => end(timedOut(args, timeoutMs)), timeoutMs)
+
+  git.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxBytes && !truncated) {
+      truncated = true
+      git.end()
     }
-    const onAbort = () => end(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
-    const timer = setTimeout(() => end(timedOut(args, timeoutMs)), timeoutMs)
-
-    child.stdout.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > maxBytes && !truncated) {
-        truncated = true
-        endGroup(child.pid, 2000)
-      }
-      stdout.push(chunk)
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (stderr.length < 1000) stderr.push(chunk)
-    })
-    // git may end before it has read everything; its exit code says more than the broken pipe.
-    child.stdin.on('error', () => {})
-    if (input instanceof Readable) input.pipe(child.stdin)
-    else child.stdin.end(input)
-
-    child.on('error', (error) => {
-      clearTimeout(timer)
-      reject(startError(error, cwd))
-    })
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
-      if (ended !== undefined) return reject(ended)
-      const all = Buffer.concat(stdout)
-      const output = truncated ? all.subarray(0, maxBytes) : all
-      resolve({
-        code: code ?? -1,
-        stdout: output,
-        text: () => output.toString('utf8'),
-        stderr: Buffer.concat(stderr).toString('utf8'),
-        truncated,
-      })
-    })
+    stdout.push(chunk)
   })
+  git.stderr.on('data', (chunk: Buffer) => {
+    if (stderr.length < 1000) stderr.push(chunk)
+  })
+  // git may end before it has read everything; its exit code says more than the broken pipe.
+  git.stdin.on('error', () => {})
+  if (input instanceof Readable) input.pipe(git.stdin)
+  else git.stdin.end(input)
+
+  try {
+    const { code } = await git.closed
+    if (ended !== undefined) throw ended
+    const all = Buffer.concat(stdout)
+    const output = truncated ? all.subarray(0, maxBytes) : all
+    return {
+      code: code ?? -1,
+      stdout: output,
+      text: () => output.toString('utf8'),
+      stderr: Buffer.concat(stderr).toString('utf8'),
+      truncated,
+    }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
 }
 
-function startGit(program: string, args: readonly string[], options: GitOptions, cwd: string) {
-  try {
-    return spawn(program, [...prefix(options), ...args], {
-      env: { ...inherited(), ...environment, ...options.env },
-      cwd,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own, so that whatever git starts ends with it.
-      detached: true,
+function startProgram(program: string): StartGit {
+  return async (args, { cwd, env }) => {
+    // A group of its own, so that whatever git starts ends with it.
+    const spawnAt = { env: { ...inherited(), ...env }, cwd, stdio: 'pipe', detached: true } as const
+    const child = startChild(program, args, spawnAt)
+    const { stdin, stdout, stderr } = child
+    const closed = new Promise<{ code: number | null }>((done, fail) => {
+      child.on('error', (error) => fail(startError(error, cwd)))
+      child.on('close', (code) => done({ code }))
     })
+    return { stdin, stdout, stderr, closed, end: () => endGroup(child.pid, 2000) }
+  }
+}
+
+function startChild(program: string, args: readonly string[], options: SpawnOptionsWithoutStdio & { cwd: string }) {
+  try {
+    return spawn(program, args, options)
   } catch (error) {
-    throw startError(error as Error, cwd)
+    throw startError(error as Error, options.cwd)
   }
 }
 

@@ -4,7 +4,10 @@ import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import { checkBranchName } from './branch-name.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { replaceFile } from './durable-file.ts'
+import { fencedGit } from './fenced-git.ts'
 import { type Git, type GitOptions, type GitResult, runGit } from './git.ts'
+import { listObjectFolders } from './object-folders.ts'
+import type { SandboxGit } from './sandbox-git.ts'
 
 /**
  * A user's repository. Two ways lead to it: `refs` runs git on the repository itself, for commands that only read and move
@@ -40,6 +43,8 @@ export type RepositoryOptions = {
   directory: string
   git?: Git
   disk?: Disk
+  /** Folders in which agents work while git reads or writes there, and what keeps git inside of them. */
+  fence?: { sandbox: SandboxGit; covers(workTree: string): boolean } | undefined
 }
 
 const oid = /^[0-9a-f]{40}([0-9a-f]{24})?$/
@@ -52,8 +57,11 @@ export async function openRepository(path: string, options: RepositoryOptions): 
   const room = await furnish(disk, join(await realpath(options.directory), 'git'), found.objectFormat)
 
   const refs: Repository['refs'] = (args, more = {}) => git(args, { ...more, gitDir: found.gitDir })
+  const inFence = options.fence && openFence(found, room, disk, options.directory, options.fence.sandbox)
+  const gitFor = (workTree: string | undefined) =>
+    workTree !== undefined && options.fence?.covers(workTree) && inFence ? inFence : git
   const files: Repository['files'] = (args, more = {}) =>
-    git([...found.kept.flatMap((setting) => ['-c', setting]), ...args], {
+    gitFor(more.workTree)([...found.kept.flatMap((setting) => ['-c', setting]), ...args], {
       ...more,
       gitDir: room,
       env: {
@@ -95,6 +103,14 @@ export async function openRepository(path: string, options: RepositoryOptions): 
     findCommit,
     getBranch,
   }
+}
+
+function openFence(found: Found, room: string, disk: Disk, directory: string, sandbox: SandboxGit): Git {
+  return namingMissing(async (args, options) => {
+    const objects = await listObjectFolders(disk, join(found.gitDir, 'objects'))
+    const readable = [room, ...(found.isShallow ? [join(found.gitDir, 'shallow')] : [])]
+    return fencedGit({ disk, sandbox, directory, objects, readable })(args, options)
+  }, found)
 }
 
 /** Gives an object id back; anything else was not written by git. */

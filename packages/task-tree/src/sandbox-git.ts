@@ -12,6 +12,16 @@ export type SandboxGit = {
   readonly isOtherUser: boolean
   give(path: string): Promise<void>
   start(run: SandboxRun): Promise<SandboxProcess>
+  /** Starts the user's git with Matrix's own rights, where nothing is there but what is named. */
+  startFenced(run: FencedRun): Promise<SandboxProcess>
+}
+
+export type FencedRun = {
+  args: readonly string[]
+  env: Record<string, string>
+  cwd: string
+  writable: readonly string[]
+  readable: readonly string[]
 }
 
 export type SandboxRun = {

@@ -144,7 +144,12 @@ function parseSnapshot(ref: string, commit: string, message: string): Snapshot |
 }
 
 async function read(repository: Repository, source: FilesSource, args: string[]): Promise<string> {
-  return (await onFiles(repository, source, args)).text()
+  return (await onIndex(repository, source, args)).text()
+}
+
+/** For what looks at the index alone. */
+function onIndex(repository: Repository, { indexFile }: FilesSource, args: string[]) {
+  return repository.files(args, { env: { GIT_INDEX_FILE: indexFile }, maxBytes: 1024 ** 3, timeoutMs: 30 * 60_000 })
 }
 
 function onFiles(repository: Repository, source: FilesSource, args: string[], input?: Uint8Array) {
@@ -166,7 +171,7 @@ async function startIndex(repository: Repository, source: FilesSource, head: str
   )
   if (copied && (await looksAtEverything(repository, source))) return
   await rm(source.indexFile, { force: true })
-  await onFiles(
+  await onIndex(
     repository,
     source,
     head ? ['read-tree', '--reset', '--end-of-options', head] : ['read-tree', '--empty'],
@@ -175,7 +180,7 @@ async function startIndex(repository: Repository, source: FilesSource, head: str
 
 async function looksAtEverything(repository: Repository, source: FilesSource): Promise<boolean> {
   try {
-    const { text } = await onFiles(repository, source, ['ls-files', '-v', '-z'])
+    const { text } = await onIndex(repository, source, ['ls-files', '-v', '-z'])
     return !/(^|\0)([a-z]|S) /.test(text())
   } catch {
     return false
@@ -239,7 +244,7 @@ export async function listOthers(
 }
 
 async function populatedSubmodules(disk: Disk, repository: Repository, source: FilesSource): Promise<string[]> {
-  const { stdout } = await onFiles(repository, source, ['ls-files', '--stage', '-z'])
+  const { stdout } = await onIndex(repository, source, ['ls-files', '--stage', '-z'])
   const links = splitAtNul(stdout).filter((line) => line.subarray(0, 7).toString('latin1') === '160000 ')
   const paths = links.map((line) => line.subarray(line.indexOf('\t') + 1).toString('utf8'))
   const kinds = await Promise.all(paths.map((path) => disk.kind(join(source.workTree, path, '.git'))))

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { MatrixError, printableLine } from '@matrix/protocol'
+import { beneath } from './beneath.ts'
 import { findMergeBase, listFiles, tryMerge } from './branch-changes.ts'
 import { removeFile, replaceFile } from './durable-file.ts'
 import { type Earlier, findEarlierCommit } from './earlier-commit.ts'
@@ -141,8 +142,10 @@ async function changedPaths({ repository }: WorktreeWork, head: string, tree: st
 async function refuseMarkers({ disk }: WorktreeWork, { workTree }: State, files: string[]): Promise<void> {
   const marked: string[] = []
   for (const path of files) {
-    const isFile = (await disk.kind(join(workTree, path))) === 'file'
-    const text = isFile ? await readText(disk, join(workTree, path)) : ''
+    const text = await beneath(workTree, path, async (file) =>
+      (await disk.kind(file)) === 'file' ? readText(disk, file) : '',
+    )
+    if (!text) continue
     if (/^<{7} /m.test(text) && /^>{7} /m.test(text)) marked.push(path)
   }
   if (marked.length > 0)

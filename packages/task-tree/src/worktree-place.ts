@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { MatrixError } from '@matrix/protocol'
 import * as z from 'zod'
 import { checkTaskId } from './branch-name.ts'
@@ -36,6 +36,8 @@ export type Places = {
   filling(taskId: string): { files: string; index: string }
   /** Where a worktree goes before it is deleted. */
   aside(name: string): string
+  /** Whether an agent may be at work in a folder: its worktree, also where that was moved to. */
+  isAgents(folder: string): boolean
 }
 
 export function placesIn(directory: string): Places {
@@ -51,6 +53,7 @@ export function placesIn(directory: string): Places {
       index: join(own, `index-${checkTaskId(taskId)}`),
     }),
     aside: (name) => join(own, 'aside', name),
+    isAgents: (folder) => [directory, join(own, 'aside')].includes(dirname(folder)),
   }
 }
 

@@ -124,6 +124,7 @@ export async function openWorktrees(options: WorktreesOptions): Promise<Worktree
     directory: places.own,
     disk,
     ...(options.git && { git: options.git }),
+    fence: options.sandbox && { sandbox: options.sandbox, covers: places.isAgents },
   })
 
   const inTurn = openTurns()
@@ -271,7 +272,7 @@ async function recoverAll(
   await clearQuarantines(disk, work.repository)
   for (const taskId of (await disk.list(join(places.own, 'filling'))).filter(isTaskId)) await clearFilling(work, taskId)
   for (const name of await disk.list(places.own))
-    if (name.startsWith('index-')) await disk.remove(join(places.own, name)).catch(() => {})
+    if (/^(index|fence)-/.test(name)) await disk.removeTree(join(places.own, name)).catch(() => {})
   return done
 }
 

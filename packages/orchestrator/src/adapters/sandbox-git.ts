@@ -20,6 +20,21 @@ export function createSandboxGit({ sandbox, directory, surroundings }: SandboxGi
       if ((await lstat(path)).isDirectory()) giveTree(path, identity)
       else await lchown(path, identity.uid, identity.gid)
     },
+    startFenced: ({ args, env, cwd, writable, readable }) =>
+      sandbox.spawn({
+        program: findGit(),
+        args,
+        env,
+        cwd,
+        policy: {
+          sideEffects: ['read'],
+          writable,
+          readable,
+          programs: [findGit()],
+          hasOwnRights: true,
+          limits: { memoryBytes: Number.POSITIVE_INFINITY, fileBytes: 32 * 1024 ** 3, openFiles: 65_536 },
+        },
+      }),
     async start(run) {
       // Hooks are programs of the project: they find what an agent's shell finds, and write where it writes.
       const { env, ...around } = run.withHooks && run.worktree ? await surroundings(run.worktree) : { env: {} }

@@ -34,6 +34,8 @@ export type BoxPolicy = {
   programs?: readonly string[] | undefined
   /** With `shell`: what its program starts cannot read or change it. Only for one that starts everything by `unguarded`. */
   isGuarded?: boolean | undefined
+  /** Runs with the rights that Matrix has, on what is mounted: only for programs of the system that run nothing of anybody else's. */
+  hasOwnRights?: boolean | undefined
   limits?: Partial<BoxLimits> | undefined
 }
 

@@ -28,6 +28,8 @@ export type BoxPlan = {
   filter: FilterRules
   limits: BoxLimits
   isGuarded: boolean
+  /** Root stays root, to work on files of root and of others alike. */
+  isRoot: boolean
   worktree: { path: string; isWritable: boolean; only: readonly string[] | undefined } | undefined
   /** Covered last, so that nothing shows through. */
   hidden: readonly HiddenPath[]
@@ -83,6 +85,7 @@ export function planBox(policy: BoxPolicy, { program, cwd }: { program: string; 
     },
     limits: readLimits(policy),
     isGuarded: shell && policy.isGuarded === true,
+    isRoot: policy.hasOwnRights === true && process.getuid?.() === 0,
     worktree,
     cwd: cwd ?? worktree?.path ?? HOME,
     searchPath: [...new Set([...programs.map((path) => dirname(path)), '/usr/local/bin', '/usr/bin', '/bin'])].join(
@@ -112,6 +115,8 @@ export function formatArguments(plan: BoxPlan, given: BoxArguments): string {
   return all.map((argument) => `${argument}\0`).join('')
 }
 
+const rootRights = ['--cap-drop', 'ALL', '--cap-add', 'CAP_DAC_OVERRIDE', '--cap-add', 'CAP_FOWNER']
+
 function listArguments(
   plan: BoxPlan,
   { env, protectedPaths, filterFd, egressSocket, files, locate }: BoxArguments,
@@ -120,8 +125,10 @@ function listArguments(
   const has = (folder: string) => plan.mounts.some(({ target }) => target === folder)
   const scratch = (target: string, size: number) => ['--size', String(size), '--tmpfs', target]
   return [
-    ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
-    ...['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', HOSTNAME],
+    // In a namespace of users, root would be refused the files of everybody else.
+    ...(plan.isRoot ? rootRights : ['--unshare-user', '--disable-userns', '--cap-drop', 'ALL']),
+    ...['--unshare-pid', '--unshare-ipc', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--die-with-parent', '--new-session', '--hostname', HOSTNAME],
     ...(plan.isGuarded ? ['--cap-add', GUARD] : []),
     ...[
       '--proc',

@@ -37,7 +37,7 @@ export async function openSandbox({ mode, unboxedAgreed, identity }: SandboxOpti
     status,
     isBoxing: status.available,
     async spawn(launch) {
-      if (status.available) return spawnWithEgress(launch, as)
+      if (status.available) return spawnWithEgress(launch, launch.policy.hasOwnRights ? undefined : as)
       if (mayRunUnboxed) return spawnUnboxed(launch)
       throw new MatrixError(
         'SANDBOX_UNAVAILABLE',
