@@ -1,6 +1,5 @@
-import { type DurableEvent, loopTools, queueMessage } from '@matrix/protocol'
+import { type DurableEvent, queueMessage } from '@matrix/protocol'
 import { recordTask } from '@matrix/task-tree'
-import type { EventOf } from './agent.ts'
 import { messageIdOf } from './agent-tools/call-id.ts'
 import { deliverMessage } from './delivery.ts'
 import { unrecorded } from './ledger.ts'
@@ -18,18 +17,6 @@ export type Done = {
   /** The last events of the run, which belong together with its end. */
   events: DurableEvent[]
   turns: number
-}
-
-/** A `done` that was called and whose end was not stored, as a crash leaves it. */
-export function readDone(events: DurableEvent[]): Done | undefined {
-  const call = events.findLast((event): event is EventOf<'tool_call'> => event.type === 'tool_call')
-  if (call?.name !== loopTools.done || call.invalidInput !== undefined) return undefined
-  const since = events.slice(events.indexOf(call))
-  const isAnswered = since.some((event) => event.type === 'tool_result' && event.callId === call.callId)
-  const { status, summary } = (call.input ?? {}) as { status?: unknown; summary?: unknown }
-  if (isAnswered || (status !== 'passed' && status !== 'failed') || typeof summary !== 'string') return undefined
-  const { callId, ts: calledAt } = call
-  return { callId, calledAt, success: status === 'passed', output: summary, events: [], turns: 0 }
 }
 
 /**

@@ -153,6 +153,28 @@ test.each(Object.keys(endings) as Ending[])(
   },
 )
 
+test('wherever the process dies, a `done` with work uncommitted ends nothing', async () => {
+  const steps: ReturnType<Script>[] = [
+    bash('write A.txt hello'),
+    { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] },
+  ]
+  for (let moment = 1; ; moment += 1) {
+    const office = await openOffice({ shop: ({ calls }) => steps[calls.length] ?? wait })
+    const isDead = await office.dieWithin(moment, () => office.say('Go', { requestId: 'go' }))
+    if (isDead) {
+      await office.restart('power')
+      await office.say('Go', { requestId: 'go' })
+    }
+    await office.settle()
+
+    const about = `after ${moment} steps`
+    expect(await office.task(), about).toMatchObject({ status: 'in_progress', activity: 'waiting' })
+    expect((await office.results()).at(-1), about).toMatch(/Not ended: not committed yet: A.txt|was interrupted before/)
+    expect(office.machine.violations, about).toEqual([])
+    if (!isDead) return
+  }
+})
+
 async function begin(office: Office): Promise<{ taskId: string; pieceId: string }> {
   await office.say('Hello')
   const taskId = await office.create('Part')

@@ -3,19 +3,21 @@ import {
   type DurableEvent,
   findUntrusted,
   isWaking,
+  loopTools,
   MatrixError,
   mergeSources,
-  type QueueMessage,
   type TaskNode,
 } from '@matrix/protocol'
+import { foldSession } from '@matrix/protocol/session'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
 import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
+import { messageIdOf } from './agent-tools/call-id.ts'
 import { askForApproval } from './approvals.ts'
 import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
-import { completeTask, readDone } from './completion.ts'
+import { completeTask, type Done } from './completion.ts'
 import { driveAgent, keepsStopped, markStopped } from './drive.ts'
 import { checkCallFlow } from './flow-question.ts'
 import { blockTask } from './halt.ts'
@@ -150,12 +152,8 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   await reportLostProcesses(ctx, taskId)
   const events = await ctx.log.readActive(taskId)
   await recordUntrusted(ctx, taskId, events)
-  const done = readDone(events)
-  if (done) {
-    await completeTask(ctx, taskId, done)
-    return undefined
-  }
   const repeated = await repeatOrphans(ctx, agent, events, tools)
+  if (!repeated) return undefined
   for (const message of findPendingMessages(events)) agent.queue.enqueue(message)
   return { task, worktree, events: [...events, ...repeated], routes, tools }
 }
@@ -232,12 +230,11 @@ async function openSession(
   ctx: ProjectContext,
   { task, worktree, routes, tools }: Omit<Launch, 'events'>,
 ): Promise<void> {
-  const events = await ctx.log.readActive(task.id)
-  const since = events.slice(events.findLastIndex(({ type }) => type === 'fork_marker') + 1)
+  const { isStarted, hold } = foldSession(await ctx.log.readActive(task.id))
   const stamp = { taskId: task.id, ts: isoNow(ctx.world) }
   const started: DurableEvent = { type: 'orchestration_started', ...stamp, model: routes[0]?.model ?? '' }
-  if (since.some(({ type }) => type === 'task_started' || type === 'compact_marker')) {
-    if (isStopped(events)) await ctx.log.append(task.id, [started])
+  if (isStarted) {
+    if (hold) await ctx.log.append(task.id, [started])
     return
   }
   const text = await ctx.prompts.header({ worktree, task, tools: tools.map(({ name }) => name) })
@@ -259,51 +256,48 @@ async function openSession(
 }
 
 /**
- * Calls that a crash left without a result. Those that have the same effect however often they are made are made again; the
- * loop tells the model that the outcome of the others is unknown.
+ * Calls that a crash left without a result. Those that have the same effect however often they are made are made again, and
+ * `done` after them; the loop tells the model that the outcome of the others is unknown. Answers nothing when the task is ended.
  */
 async function repeatOrphans(
   ctx: ProjectContext,
   agent: Agent,
   events: DurableEvent[],
   tools: ToolDefinition[],
-): Promise<DurableEvent[]> {
+): Promise<DurableEvent[] | undefined> {
+  const { taskId } = agent
+  const calls = findOrphanedToolCalls(events).filter(({ invalidInput }) => invalidInput === undefined)
+  const done = calls.find(({ name }) => name === loopTools.done)
+  if (done && (await isEndTold(ctx, done))) {
+    await completeTask(ctx, taskId, endOf(done))
+    return undefined
+  }
   const handlers = new Map(tools.map((tool) => [tool.name, tool]))
-  const results: EventOf<'tool_result'>[] = []
-  for (const call of findOrphanedToolCalls(events)) {
-    if (!isRepeatable(call.name) || call.invalidInput !== undefined) continue
+  const results: DurableEvent[] = []
+  for (const call of [...calls.filter(({ name }) => isRepeatable(name)), ...(done ? [done] : [])]) {
     agent.callTimes.set(call.callId, call.ts)
     agent.repeated.add(call.callId)
     const extra = { toolCallId: call.callId, signal: agent.abort.signal }
     const input = call.input as Record<string, unknown>
-    const { content, isError, origin } = await executeTool(call.name, input, handlers, extra)
-    const stamp = { taskId: agent.taskId, ts: isoNow(ctx.world) }
-    results.push({
-      type: 'tool_result',
-      ...stamp,
-      callId: call.callId,
-      content,
-      isError,
-      ...(origin && { origin }),
-    })
+    const { content, isError, origin, control } = await executeTool(call.name, input, handlers, extra)
+    if (control?.kind === 'exit') {
+      await completeTask(ctx, taskId, { ...endOf(call), events: results })
+      return undefined
+    }
+    const stamp = { taskId, ts: isoNow(ctx.world), callId: call.callId }
+    results.push({ type: 'tool_result', ...stamp, content, isError, ...(origin && { origin }) })
   }
-  await ctx.log.append(agent.taskId, results)
+  await ctx.log.append(taskId, results)
   return results
 }
 
-/** Whether somebody stopped the agent and nobody has let it go on since; a fork of a stopped one was never stopped. */
-export function isStopped(events: DurableEvent[]): boolean {
-  const index = events.findLastIndex(({ type }) => type === 'agent_stopped')
-  const stopped = events[index]
-  return stopped?.type === 'agent_stopped' && !events.slice(index).some((event) => letsGoOn(event, stopped.reason))
+/** The task above heard of the end before the crash, so the call was accepted and is not checked again. */
+async function isEndTold(ctx: ProjectContext, call: EventOf<'tool_call'>): Promise<boolean> {
+  const above = taskAbove(ctx, call.taskId)
+  return above !== undefined && ctx.log.hasMessage(above.id, messageIdOf(call))
 }
 
-/** A person's word counts always; that of others, when the task that they speak to had been put to rest. */
-function letsGoOn(event: DurableEvent, reason: string): boolean {
-  if (event.type === 'clarification_answered') return event.by === 'user'
-  if (event.type !== 'message') return event.type === 'orchestration_started' || event.type === 'fork_marker'
-  const { source } = event.message
-  return source === 'user' || source === 'compact' || (reason === 'reset' && callers.has(source))
+function endOf({ callId, ts: calledAt, input }: EventOf<'tool_call'>): Done {
+  const { status, summary: output } = input as { status: 'passed' | 'failed'; summary: string }
+  return { callId, calledAt, success: status === 'passed', output, events: [], turns: 0 }
 }
-
-const callers: ReadonlySet<QueueMessage['source']> = new Set(['task_message', 'cross_project'])

@@ -1,13 +1,14 @@
 import { findPendingMessages, findResumeState, type Repair, readPage } from '@matrix/event-store'
 import { type DurableEvent, isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
+import { foldSession } from '@matrix/protocol/session'
 import { totalTokens } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { EventOf } from './agent.ts'
 import { reportLongLost, reportRecentlyLost } from './background.ts'
 import { settleCompletion } from './completion.ts'
 import { budgetProblem, haltTask, noticeProblem, problemOf, tellTaskAbove } from './halt.ts'
-import { isStopped, launchAgent } from './launch.ts'
+import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
@@ -135,7 +136,7 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
   if (question && state !== 'done' && task.status === 'in_progress') await openQuestion(ctx, question)
 
-  if (isStopped(events)) {
+  if (foldSession(events).hold) {
     if (task.status !== 'in_progress') return 'ended'
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'

@@ -95,6 +95,26 @@ test('wherever the process dies, what a person says to a stopped task lets it go
   }
 })
 
+test('wherever the process dies, a task that was resumed resumes', async () => {
+  for (let steps = 1; ; steps += 1) {
+    const { office, taskId } = await officeWithPart()
+    await stop(office)
+    let isAnswered = false
+    const isDead = await office.dieWithin(steps, async () => {
+      const params = { projectId: office.projectId, taskId: office.rootId }
+      await office.orchestrator().resumeAgent({ params, query: {}, body: undefined })
+      isAnswered = true
+    })
+    if (isDead) await office.restart('power')
+    await office.settle()
+
+    if (isAnswered)
+      for (const id of [office.rootId, taskId])
+        expect(await office.task(id), `after ${steps} steps`).toMatchObject({ activity: 'waiting' })
+    if (!isDead) return
+  }
+})
+
 test('after a restart those who wait make no model call, and whoever was at work goes on', async () => {
   const { office, taskId } = await officeWithPart()
   const before = office.machine.modelCalls()

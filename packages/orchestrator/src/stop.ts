@@ -7,6 +7,7 @@ import { haltTask, problemOf } from './halt.ts'
 import { interruptAgent, launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
 import { isBusy } from './task-view.ts'
+import { isoNow } from './world.ts'
 
 /** Interrupts a task and everything below it, at once. All stay in progress: they were interrupted, not broken. */
 export async function stopAgents(ctx: ProjectContext, taskId: string): Promise<string[]> {
@@ -55,20 +56,28 @@ export async function resumeAgents(ctx: ProjectContext, taskId: string): Promise
 
 /** Answers whether it goes on: one that cannot even be told keeps nobody else from it. */
 async function letGoOn(ctx: ProjectContext, taskId: string): Promise<boolean> {
-  if (isHeldByPerson(ctx, taskId)) {
-    launchAgent(ctx, taskId)
-    return true
-  }
-  // A session whose last word is a problem waits for another one.
-  const words = { changedTaskId: taskId, summary: 'A person lets you go on. Try again what could not be done.' }
-  const message = queueMessage.treeChange({ id: `resume/${ctx.world.newId()}`, ...words })
-  return deliverMessage(ctx, taskId, message).then(
+  const letOne = isHeldByPerson(ctx, taskId) ? resumeStopped(ctx, taskId) : resumeProblem(ctx, taskId)
+  return letOne.then(
     () => true,
     (error) => {
       haltTask(ctx, taskId, problemOf(error))
       return false
     },
   )
+}
+
+/** Stored first: what the user was told must survive a crash that comes before the agent's first event. */
+async function resumeStopped(ctx: ProjectContext, taskId: string): Promise<void> {
+  ctx.halted.delete(taskId)
+  await ctx.log.append(taskId, [{ type: 'agent_resumed', taskId, ts: isoNow(ctx.world), by: 'user' }])
+  // It may have been stopped again meanwhile.
+  if (!ctx.halted.has(taskId) && !ctx.isClosing) launchAgent(ctx, taskId)
+}
+
+/** A session whose last word is a problem waits for another one. */
+function resumeProblem(ctx: ProjectContext, taskId: string): Promise<void> {
+  const words = { changedTaskId: taskId, summary: 'A person lets you go on. Try again what could not be done.' }
+  return deliverMessage(ctx, taskId, queueMessage.treeChange({ id: `resume/${ctx.world.newId()}`, ...words }))
 }
 
 /** Resumes the tasks that one of these problems has blocked, once it is solved. What they have not read yet is reason enough. */

@@ -154,6 +154,8 @@ export const DurableEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('error'), ...stamp, code: z.string(), message: z.string(), hint: z.string().optional() }),
   z.object({ type: z.literal('agent_stopped'), ...stamp, reason: z.string() }),
+  /** Stored before the user is told that a stopped task resumes. */
+  z.object({ type: z.literal('agent_resumed'), ...stamp, by: z.literal('user') }),
 ])
 export type DurableEvent = z.infer<typeof DurableEvent>
 
@@ -215,6 +217,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
     case 'session_config':
     case 'error':
     case 'agent_stopped':
+    case 'agent_resumed':
       return true
     default:
       return event satisfies never

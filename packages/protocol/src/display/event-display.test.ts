@@ -263,6 +263,7 @@ const samples: Event[] = [
   { type: 'session_config', ...stamp, provider: 'p', model: 'm', systemPrompt: 's', tools: [] },
   { type: 'error', ...stamp, code: 'INTERNAL', message: 'Broken' },
   { type: 'agent_stopped', ...stamp, reason: 'by you' },
+  { type: 'agent_resumed', ...stamp, by: 'user' },
   { type: 'text_delta', ...stamp, text: 'Hel' },
   { type: 'usage', ...stamp, model: 'm', usage, costUsd: 0.01, contextTokens: 5 },
   { type: 'agent_idle', ...stamp },

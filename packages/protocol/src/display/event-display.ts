@@ -116,6 +116,8 @@ function displayContent(event: Event, options: EventDisplayOptions): Display {
       })
     case 'agent_stopped':
       return display({ speaker: 'system', tone: 'warning', title: 'Stopped', summary: event.reason })
+    case 'agent_resumed':
+      return trace('Resumed', `by the ${event.by}`)
     case 'text_delta':
       return speech(event.text, options)
     case 'usage':

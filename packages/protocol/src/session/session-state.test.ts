@@ -123,6 +123,7 @@ const rows: { [Type in DurableEvent['type']]: { event: Omit<Extract<DurableEvent
     event: { ...stamp, code: 'STORAGE_FULL', message: 'Full' },
     changes: { problem: { type: 'error', ...stamp, code: 'STORAGE_FULL', message: 'Full' } },
   },
+  agent_resumed: { event: { ...stamp, by: 'user' }, changes: { ...settled, hold: undefined } },
   agent_stopped: { event: { ...stamp, reason: 'reset' }, changes: { ...settled, hold: 'reset' } },
 }
 

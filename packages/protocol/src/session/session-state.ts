@@ -126,6 +126,8 @@ function change(state: SessionState, event: FoldedEvent): SessionState {
       return settleQuestion(state, event)
     case 'agent_stopped':
       return { ...state, hold: event.reason === 'reset' ? 'reset' : 'user' }
+    case 'agent_resumed':
+      return { ...state, hold: undefined }
     case 'error':
     case 'budget_exceeded':
       return { ...state, problem: event }
