@@ -20,6 +20,8 @@ export type StoryOptions = {
 export function buildStory({ thinkMs = 0, typeMs = 0 }: StoryOptions = {}): Playbook {
   const paced = (conversation: Conversation): Conversation => ({
     ...conversation,
+    // People who try it say what they like, as often as they like.
+    repeats: true,
     turns: conversation.turns.map((turn) => ({ delayMs: thinkMs, chunkSize: 12, chunkDelayMs: typeMs, ...turn })),
   })
   return {

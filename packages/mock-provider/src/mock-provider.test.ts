@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type MockProvider, openMockProvider } from './mock-provider.ts'
+import type { Playbook } from './playbook.ts'
 
 let mock: MockProvider
 beforeEach(async () => {
@@ -281,6 +282,15 @@ test.each([
     'No tool call found for function call output with call_id c1.',
   ],
   [
+    'a call twice',
+    [
+      { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
+      { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'x' },
+    ],
+    'Duplicate function_call for call_id c1.',
+  ],
+  [
     'reasoning without what it led to',
     [
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
@@ -296,6 +306,32 @@ test.each([
     message: expect.stringContaining(words),
   })
 })
+
+test.each(['turns', 'stateless'])(
+  'a message that was said before is refused anywhere, unless repeats are allowed (%s)',
+  async (kind) => {
+    const turns = [{ text: 'One' }, { text: 'Two' }, { text: 'Three' }]
+    const first = [user('Go on'), assistant('One')]
+    const long = [...first, user('Where is it?'), assistant('Two'), user('Go on')]
+    const ask3 = async (repeats: boolean) => {
+      await using stage = await play({
+        stateless: kind === 'stateless',
+        conversations: [{ name: 'a', turns, repeats }],
+      })
+      const create = (messages: Anthropic.MessageParam[]) =>
+        new Anthropic({ apiKey: 'x', baseURL: stage.url, maxRetries: 0 }).messages.create({ ...ask, messages })
+      await create(long.slice(0, 1))
+      await create(long.slice(0, 3))
+      return await create(long)
+    }
+
+    await expect(ask3(false)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('the same message as messages.0.content.0'),
+    })
+    expect((await ask3(true)).content).toMatchObject([{ text: 'Three' }])
+  },
+)
 
 test('faults hit one request each, and then the turn is answered', async () => {
   mock.play([
@@ -359,6 +395,11 @@ function anthropic(): Anthropic {
 
 function openai(): OpenAI {
   return new OpenAI({ apiKey: 'mock', baseURL: mock.openaiUrl, maxRetries: 0, logLevel: 'off' })
+}
+
+async function play(playbook: Playbook): Promise<MockProvider & AsyncDisposable> {
+  const opened = await openMockProvider({ playbook })
+  return { ...opened, [Symbol.asyncDispose]: opened.close }
 }
 
 function user(content: string): Anthropic.MessageParam {

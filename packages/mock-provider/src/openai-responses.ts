@@ -97,7 +97,11 @@ function checkItems(items: Json[]): void {
   const calls = new Set<string>()
   const answered = new Set<string>()
   for (const [index, item] of items.entries()) {
-    if (item.type === 'function_call') calls.add(String(item.call_id))
+    if (item.type === 'function_call') {
+      const id = String(item.call_id)
+      if (calls.has(id)) throw refused(`Duplicate function_call for call_id ${id}.`)
+      calls.add(id)
+    }
     if (item.type === 'reasoning') checkReasoning(item, items[index + 1])
     if (item.type !== 'function_call_output') continue
     const id = String(item.call_id)

@@ -146,6 +146,8 @@ export const Conversation = z.strictObject({
   forkedAt: TextPattern.optional(),
   turns: z.array(Turn),
   ...asides,
+  /** The same words may be said to this agent more than once, as people do; otherwise that is refused. */
+  repeats: z.boolean().optional(),
   /** Start again from the first turn when all have been played, for demos that are never over. */
   repeat: z.boolean().optional(),
 })

@@ -4,6 +4,7 @@ import { checkExpectation } from './expectation.ts'
 import type { Conversation, Fault, Turn } from './playbook.ts'
 import { checkPrefix } from './prefix.ts'
 import { createPromptCache } from './prompt-cache.ts'
+import { checkRepeats } from './repeats.ts'
 import { matchesText } from './text-pattern.ts'
 import { resolveReply } from './turn-reply.ts'
 
@@ -92,6 +93,7 @@ function openScript(conversation: Conversation, name: string, nextId: (prefix: s
       if (!turn) throw new Violation(`${name}: a request too many, all ${turns.length} scripted turns were played`)
       if (before && !turn.fresh) checkPrefix(before, request)
       before = request
+      if (!conversation.repeats) checkRepeats(request)
       const prompt = cache.read(request)
       checkExpectation(turn, request, { variables, prompt, where: `${name}, turn ${position + 1}` })
       return {

@@ -30,10 +30,10 @@ test('a mock that begins in the middle counts the turns before as played, and re
   await ask([user('Go'), assistant('1'), user('On')])
 
   expect(mock.remaining()).toBe(1)
-  await ask([user('Go'), assistant('1'), user('On'), assistant('2'), user('On')])
+  await ask([user('Go'), assistant('1'), user('On'), assistant('2'), user('And on')])
   mock.verify()
   await expect(
-    ask([user('Go'), assistant('1'), user('On'), assistant('2'), user('On'), assistant('3'), user('On')]),
+    ask([user('Go'), assistant('1'), user('On'), assistant('2'), user('And on'), assistant('3'), user('More')]),
   ).rejects.toThrow('a request too many, all 3 scripted turns were played')
 })
 

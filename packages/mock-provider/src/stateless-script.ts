@@ -5,6 +5,7 @@ import { checkExpectation } from './expectation.ts'
 import type { Aside, Conversation, Playbook, ScriptedCall, Turn } from './playbook.ts'
 import { checkPrefix } from './prefix.ts'
 import { createPromptCache, type PromptUsage } from './prompt-cache.ts'
+import { checkRepeats } from './repeats.ts'
 import { type Cast, type Cue, createFaults, nameOf, nobodys } from './script.ts'
 import { formatPlace, readPlace } from './story-place.ts'
 import { matchesText } from './text-pattern.ts'
@@ -35,6 +36,7 @@ export function createStatelessCast({ asides = [], otherwise = [] }: Pick<Playbo
   function cue(start: Start, exchanges: Exchange[], request: ApiRequest): Cue {
     const { role, variables } = start
     checkHistory(role, exchanges[start.exchange], request)
+    if (!role.conversation.repeats) checkRepeats(request)
     const prompt = cache.read(request)
     const { turn, position, aside, problem } = choose(start, exchanges, request, prompt)
     if (problem) throw problem

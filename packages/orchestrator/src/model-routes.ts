@@ -104,7 +104,7 @@ function connect(group: AuthGroup, { timeoutMs, pricing }: ConnectOptions, dial:
     const { openaiApiKey, openaiBaseUrl } = group
     const options = {
       ...(openaiApiKey && { apiKey: openaiApiKey }),
-      ...(openaiBaseUrl && { openaiBaseUrl }),
+      ...(openaiBaseUrl && { baseUrl: openaiBaseUrl }),
       ...given,
     }
     return isOwnAddress(group) ? createOpenaiChatAdapter(options) : createOpenaiResponsesAdapter(options)

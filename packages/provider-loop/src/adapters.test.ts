@@ -274,7 +274,7 @@ test('a tool call without an id or an index, as some imitations send it, is stil
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const adapter = createOpenaiChatAdapter({
-    openaiBaseUrl: `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`,
+    baseUrl: `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`,
   })
   const call = {
     model: 'm',

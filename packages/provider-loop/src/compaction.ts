@@ -1,4 +1,5 @@
 import { type Event, errors } from '@matrix/protocol'
+import type { WantedCompaction } from './conversation.ts'
 import type { ProviderResponse } from './provider-adapter.ts'
 import { type Run, record } from './run.ts'
 import { configOf } from './start.ts'
@@ -27,7 +28,7 @@ export async function* compactWhenFull(run: Run): AsyncGenerator<Event, void> {
   const tokens = run.conversation.contextTokens()
   yield record(run, { type: 'compact_started', reason: wanted.reason, tokens, ...(wanted.idle && { idle: true }) })
 
-  const checkpoint = readCheckpoint(wanted.answer ?? '').checkpoint ?? (yield* writeCheckpoint(run))
+  const checkpoint = readCheckpoint(wanted.answer ?? '').checkpoint ?? (yield* writeCheckpoint(run, wanted))
   if (run.exit || checkpoint === undefined) return
   const requests = [...run.conversation.requests()]
   const config = run.conversation.config()
@@ -61,11 +62,14 @@ async function isFull(run: Run): Promise<boolean> {
   return exact > threshold(run)
 }
 
-/** Asks for the summary, and once more for what is missing in it. */
-async function* writeCheckpoint(run: Run): AsyncGenerator<Event, string | undefined> {
+/** Asks for the summary, unless a crash came between question and answer, and once more for what is missing in it. */
+async function* writeCheckpoint(
+  run: Run,
+  { isAsked = false }: WantedCompaction,
+): AsyncGenerator<Event, string | undefined> {
   let text = summaryRequest
   for (let attempt = 1; attempt <= 2; attempt += 1) {
-    yield record(run, { type: 'summarization_request', text })
+    if (attempt > 1 || !isAsked) yield record(run, { type: 'summarization_request', text })
     const answer = yield* takeTurn(run, { quiet: true })
     if (!answer) return undefined
     yield* declineCalls(run, answer)

@@ -21,6 +21,8 @@ export type WantedCompaction = {
   idle: boolean
   /** What the model wrote last when it was asked for the summary. */
   answer?: string
+  /** The model was asked for the summary and has not answered. */
+  isAsked?: boolean
 }
 
 /** A conversation with a model, as a fold over the events of its session: live and replayed are the same code. */
@@ -95,7 +97,7 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
     const finished = turn
     turn = undefined
     if (!finished) return
-    if (compacting) compacting.answer = finished.text
+    if (compacting) compacting = { ...compacting, answer: finished.text, isAsked: false }
     const written = callbacks.addAssistantMessage(finished)
     if (written.length === 0) return
     for (const message of openMessages()) history.append(message)
@@ -200,7 +202,10 @@ export function openConversation(callbacks: EventConverterCallbacks): Conversati
         answer(event.callId, event)
         break
       case 'notice':
+        say(event.text)
+        break
       case 'summarization_request':
+        if (compacting) compacting = { ...compacting, isAsked: true }
         say(event.text)
         break
       case 'compact_started':

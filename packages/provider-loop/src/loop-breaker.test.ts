@@ -88,7 +88,7 @@ test('an agent that only wakes itself is parked until somebody else speaks', asy
 
 test('three answers in a row that were cut are told, five park the agent', async () => {
   const cut = { text: 'And then', stopReason: 'max_tokens' }
-  const { durable } = await tell({ says: ['Go'], turns: Array(5).fill(cut) })
+  const { durable } = await tell({ says: ['Go'], turns: Array(5).fill(cut), repeats: true })
 
   expect(durable.at(-1)).toMatchObject({
     code: 'LOOP_DETECTED',

@@ -31,7 +31,7 @@ type Chunk = OpenAI.ChatCompletionChunk
 export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter {
   const client = openaiClient(options)
   // Older than its successor, and the only name that every imitation knows.
-  const limit = options.openaiBaseUrl === undefined ? 'max_completion_tokens' : 'max_tokens'
+  const limit = options.baseUrl === undefined ? 'max_completion_tokens' : 'max_tokens'
 
   return completeAdapter(
     {
@@ -63,7 +63,7 @@ export function createOpenaiChatAdapter(options: OpenaiOptions): ProviderAdapter
           return readAnswer(response, call, onText)
         }),
     },
-    { ...options, priceProvider: 'openai', isOwnServer: options.openaiBaseUrl !== undefined },
+    { ...options, priceProvider: 'openai', isOwnServer: options.baseUrl !== undefined },
   )
 }
 

@@ -5,7 +5,7 @@ import { createHttpFetch, type Dial } from './http-fetch.ts'
 export type OpenaiOptions = Omit<AdapterOptions, 'priceProvider'> & {
   apiKey?: string
   /** Of a server that speaks OpenAI's language: vLLM, llama.cpp, Ollama, LM Studio. */
-  openaiBaseUrl?: string
+  baseUrl?: string
   /** How long the provider may send nothing before the request is given up. */
   timeoutMs?: number
   /** Another way to the provider than a direct connection. */
@@ -27,7 +27,7 @@ export function openaiClient(options: OpenaiOptions): {
       // Local servers want no key, and the SDK wants one: it is not sent.
       apiKey: options.apiKey ?? 'none',
       ...(options.apiKey === undefined && { defaultHeaders: { authorization: null } }),
-      ...(options.openaiBaseUrl !== undefined && { baseURL: options.openaiBaseUrl }),
+      ...(options.baseUrl !== undefined && { baseURL: options.baseUrl }),
       // Our fetch gives up on silence; an answer may take as long as it takes.
       timeout: 2 ** 31 - 1,
       // The loop retries; retries of the SDK would multiply with its own.

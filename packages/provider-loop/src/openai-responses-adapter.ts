@@ -82,7 +82,7 @@ export function createOpenaiResponsesAdapter(options: OpenaiResponsesOptions): P
           return readAnswer(response, call, onText)
         }),
     },
-    { ...options, priceProvider: 'openai', isOwnServer: options.openaiBaseUrl !== undefined },
+    { ...options, priceProvider: 'openai', isOwnServer: options.baseUrl !== undefined },
   )
 }
 

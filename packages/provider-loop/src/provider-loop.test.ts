@@ -62,6 +62,21 @@ describe.each(dialects)('through %s', (dialect) => {
     expect(result).toMatchObject({ exitReason: 'done_passed', turns: 2 })
   })
 
+  test('without a queue an agent works on what its events hold, and ends when it would wait', async () => {
+    const stamp = { taskId: 't1', ts: '2026-01-01T00:00:00.000Z' }
+    const task = { type: 'notice' as const, ...stamp, text: 'Say hello' }
+    const finished = await tell({ dialect, withoutQueue: true, events: [task], turns: [done] })
+    const silent = await tell({ dialect, withoutQueue: true, events: [task], turns: [{ text: 'To whom?' }] })
+
+    expect(finished.result).toMatchObject({ exitReason: 'done_passed', turns: 1 })
+    expect(silent.result).toMatchObject({
+      exitReason: 'interrupted',
+      output: 'The message queue was closed.',
+      turns: 1,
+    })
+    expect(silent.types.slice(-1)).toEqual(['agent_idle'])
+  })
+
   test('an agent that was killed after its last word ends without a model call, unless somebody spoke since', async () => {
     const first = await tell({ dialect, says: ['Go'], turns: [done] })
     const events = session(['Go'], first.durable)

@@ -1,6 +1,6 @@
 import type { Event } from '@matrix/protocol'
 import { compactWhenFull } from './compaction.ts'
-import type { MessageQueue } from './message-queue.ts'
+import { createMessageQueue, type MessageQueue } from './message-queue.ts'
 import type { ProviderAdapter } from './provider-adapter.ts'
 import { type AgentRequest, type AgentResult, interrupt, openRun, type Run } from './run.ts'
 import { withSpeech } from './speech.ts'
@@ -18,13 +18,19 @@ export function runProviderLoop(
   adapter: ProviderAdapter,
   request: AgentRequest,
   sessionId: string,
-  queue: MessageQueue,
+  queue: MessageQueue = noQueue(),
 ): AsyncGenerator<Event, AgentResult> {
   const { signal, onSpeech } = request
   if (onSpeech) return takeSteps(openRun(adapter, request, { sessionId, queue, say: onSpeech }), request)
   return withSpeech(signal, (own, say) =>
     takeSteps(openRun(adapter, { ...request, signal: own }, { sessionId, queue, say }), request),
   )
+}
+
+function noQueue(): MessageQueue {
+  const queue = createMessageQueue()
+  queue.close()
+  return queue
 }
 
 async function* takeSteps(run: Run, request: AgentRequest): AsyncGenerator<Event, AgentResult> {

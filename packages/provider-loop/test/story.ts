@@ -30,9 +30,9 @@ export function createAdapter(
     case 'anthropic':
       return createAnthropicAdapter({ ...options, baseUrl: mock.url })
     case 'openai-chat':
-      return createOpenaiChatAdapter({ ...options, openaiBaseUrl: mock.openaiUrl })
+      return createOpenaiChatAdapter({ ...options, baseUrl: mock.openaiUrl })
     case 'openai-responses':
-      return createOpenaiResponsesAdapter({ ...options, openaiBaseUrl: mock.openaiUrl })
+      return createOpenaiResponsesAdapter({ ...options, baseUrl: mock.openaiUrl })
   }
 }
 
@@ -52,12 +52,16 @@ export function stillPorts(): Ports & { slept: number[] } {
 export type Story = Partial<Omit<AgentRequest, 'tools'>> & {
   dialect?: Dialect
   turns?: Turn[]
+  /** The model is told the same more than once. */
+  repeats?: boolean
   mock?: MockProvider
   adapter?: ProviderAdapter
   tools?: ToolDefinition[]
   /** What the user says at once; the queue is closed after it when the agent falls idle. */
   says?: string[]
   queue?: MessageQueue
+  /** Run the loop as somebody does who says nothing to it. */
+  withoutQueue?: boolean
   /** What is said when the agent falls idle; when nothing is, the queue is closed, which ends the run. */
   onIdle?: (queue: MessageQueue, times: number) => unknown
   onEvent?: (event: Event) => unknown
@@ -80,7 +84,7 @@ export type Told = {
 export async function tell(story: Story): Promise<Told> {
   const dialect = story.dialect ?? 'anthropic'
   const mock = story.mock ?? (await openMockProvider())
-  if (story.turns) mock.play(story.turns)
+  if (story.turns) mock.play({ turns: story.turns, ...(story.repeats && { repeats: true }) })
   const adapter =
     story.adapter ??
     createAdapter(dialect, mock, story.contextWindow === undefined ? {} : { contextWindow: story.contextWindow })
@@ -88,7 +92,7 @@ export async function tell(story: Story): Promise<Told> {
   const queue = story.queue ?? createMessageQueue()
   for (const message of messages) queue.enqueue(message)
   const ports = stillPorts()
-  const { onIdle, onEvent, tools = [], ...request } = story
+  const { onIdle, onEvent, withoutQueue, repeats: _, tools = [], ...request } = story
 
   const loop = runProviderLoop(
     adapter,
@@ -102,7 +106,7 @@ export async function tell(story: Story): Promise<Told> {
       tools: [...createLoopTools(), ...tools],
     },
     's1',
-    queue,
+    ...(withoutQueue ? [] : [queue]),
   )
   const events: Event[] = []
   let idle = 0

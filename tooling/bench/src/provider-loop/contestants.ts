@@ -15,8 +15,7 @@ import { type Contestant, contest } from './contest.ts'
 const contestants: Record<string, () => Promise<Contestant>> = {
   'matrix-anthropic': async () =>
     matrix((url) => createAnthropicAdapter({ apiKey: 'x', baseUrl: url }), 'claude-sonnet-4-6'),
-  'matrix-openai': async () =>
-    matrix((url) => createOpenaiChatAdapter({ apiKey: 'x', openaiBaseUrl: `${url}/v1` }), 'gpt-5'),
+  'matrix-openai': async () => matrix((url) => createOpenaiChatAdapter({ apiKey: 'x', baseUrl: `${url}/v1` }), 'gpt-5'),
   'matrix-anthropic-durable': async () =>
     matrix((url) => createAnthropicAdapter({ apiKey: 'x', baseUrl: url }), 'claude-sonnet-4-6', openLog),
   'sdk-anthropic': sdkAnthropic,
