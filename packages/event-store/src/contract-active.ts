@@ -7,8 +7,6 @@ import {
   compacted,
   consumed,
   message,
-  readAll,
-  readStored,
   rewound,
   said,
   stamp,
@@ -118,22 +116,6 @@ export const activeContract: ContractCase[] = [
 
       strictEqual(await store.hasMessage('s', 'm1'), true)
       strictEqual(await store.hasMessage('s', 'm2'), false)
-      await store.close()
-    },
-  },
-  {
-    name: 'an event of an unknown type is kept, shown, and no part of the conversation',
-    async run(open) {
-      const store = await open()
-      const unknown = { type: 'from_the_future', ...stamp, more: 1 } as unknown as DurableEvent
-      await store.append('s', await store.claim('s', 'me'), [said('a'), unknown, said('b')])
-
-      deepStrictEqual(
-        (await readStored(store, 's')).map(({ known }) => known),
-        [true, false, true],
-      )
-      deepStrictEqual(await readAll(store, 's'), [said('a'), unknown, said('b')])
-      deepStrictEqual(await store.readActive('s'), [said('a'), said('b')])
       await store.close()
     },
   },

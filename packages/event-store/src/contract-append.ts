@@ -103,6 +103,21 @@ export const appendContract: ContractCase[] = [
     },
   },
   {
+    name: 'what is not a durable event is refused, and nothing of its append is stored',
+    async run(open) {
+      const store = await open()
+      const fence = await store.claim('s', 'me')
+      const signal = { type: 'text_delta', ...stamp, text: 'a' }
+      const unstamped = { type: 'assistant_text', text: 'a' }
+      for (const bad of [signal, { type: 'made_up', ...stamp }, unstamped, { ...stamp }])
+        await rejects(store.append('s', fence, [said('a'), bad as unknown as DurableEvent]), isError('EVENT_INVALID'))
+      await store.append('s', fence, [said('b')])
+
+      deepStrictEqual(await readAll(store, 's'), [said('b')])
+      await store.close()
+    },
+  },
+  {
     name: 'a session id cannot be a path',
     async run(open) {
       const store = await open()

@@ -88,6 +88,23 @@ export const forkContract: ContractCase[] = [
     },
   },
   {
+    name: 'of two forks into one session at once, one is made and the other is refused',
+    async run(open) {
+      const store = await open()
+      await store.append('a', await store.claim('a', 'me'), [said('from a')])
+      await store.append('b', await store.claim('b', 'me'), [said('from b')])
+      const fence = await store.claim('c', 'me')
+      const copies = ['a', 'b'].map((source) => store.copySessionFrom(source, 'c', fence, marker('c')))
+      const outcomes = await Promise.allSettled(copies)
+
+      strictEqual(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+      const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+      deepStrictEqual(refused.map(isError('SESSION_EXISTS')), [true])
+      strictEqual((await readAll(store, 'c')).length, 2)
+      await store.close()
+    },
+  },
+  {
     name: 'only a session that has not begun becomes a fork; messages that wait in it keep waiting',
     async run(open) {
       const store = await open()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { MatrixError } from '@matrix/protocol'
+import { type DurableEvent, MatrixError } from '@matrix/protocol'
 import { openChainChecker } from './chain.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { EventStore, Fence, Hint } from './event-store.ts'
@@ -7,6 +7,7 @@ import { type FileSystem, nodeFileSystem } from './file-system.ts'
 import { forkEvents } from './fork.ts'
 import { openSessionFile, type SessionFile } from './session-file.ts'
 import { type Durability, storageError } from './session-writer.ts'
+import { isKnown } from './stored-event.ts'
 import { openSyncLimit } from './sync-limit.ts'
 import type { Tail } from './tail.ts'
 
@@ -39,6 +40,7 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
   const sessions = new Map<string, SessionFile>()
   const fences = new Map<string, Fence>()
   const moving = new Map<string, Promise<unknown>>()
+  const copying = new Set<string>()
   const listeners = new Set<(hint: Hint) => void>()
   let stopped: MatrixError | undefined
 
@@ -117,6 +119,7 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     async append(sessionId, fence, events) {
       const file = session(sessionId)
       checkFence(sessionId, fence)
+      for (const event of events) checkDurable(event)
       if (events.length === 0) return Math.max(0, (await file.tail()).seq)
       return file.append(events)
     },
@@ -129,15 +132,20 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     },
     hasMessage: async (sessionId, messageId) => session(sessionId).hasMessage(messageId),
     async copySessionFrom(source, target, fence, marker, { upTo } = {}) {
-      const last = await store.lastSeq(source)
-      const sourceSeq = upTo ?? last
-      if (!Number.isInteger(sourceSeq) || sourceSeq > last || (upTo !== undefined && upTo < 1))
-        throw new MatrixError('EVENT_UNKNOWN', `Session ${source} has no event ${upTo}; its last one is ${last}.`)
-      const present = await store.readActive(target)
-      if (present.some(({ type }) => type !== 'message'))
-        throw new MatrixError('SESSION_EXISTS', `Session ${target} has begun; only an unstarted one can become a fork.`)
-      const active = await store.readActive(source, { upTo: sourceSeq })
-      return store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))
+      if (copying.has(target)) throw begun(target)
+      copying.add(target)
+      try {
+        const last = await store.lastSeq(source)
+        const sourceSeq = upTo ?? last
+        if (!Number.isInteger(sourceSeq) || sourceSeq > last || (upTo !== undefined && upTo < 1))
+          throw new MatrixError('EVENT_UNKNOWN', `Session ${source} has no event ${upTo}; its last one is ${last}.`)
+        const present = await store.readActive(target)
+        if (present.some(({ type }) => type !== 'message')) throw begun(target)
+        const active = await store.readActive(source, { upTo: sourceSeq })
+        return await store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))
+      } finally {
+        copying.delete(target)
+      }
     },
     async listSessions() {
       const names = await fileSystem.list(directory)
@@ -154,6 +162,24 @@ export async function openJsonlEventStore(directory: string, options: JsonlOptio
     },
   }
   return store
+}
+
+function begun(sessionId: string): MatrixError {
+  return new MatrixError('SESSION_EXISTS', `Session ${sessionId} has begun; only an unstarted one can become a fork.`)
+}
+
+/** The types keep TypeScript from it; JavaScript would store what the next version cannot read. */
+function checkDurable(event: DurableEvent): void {
+  const { type, taskId, ts } = event
+  const shown = JSON.stringify(type)?.slice(0, 100)
+  if (!isKnown(event))
+    throw new MatrixError('EVENT_INVALID', `An event of type ${shown} is not durable, so it was not stored.`, {
+      hint: 'Append only events of DurableEvent; show those of LiveEvent while they happen.',
+    })
+  if (typeof taskId !== 'string' || typeof ts !== 'string')
+    throw new MatrixError('EVENT_INVALID', `The event ${shown} has no "taskId" or no "ts", so it was not stored.`, {
+      hint: 'Give every event the task it belongs to and an ISO time.',
+    })
 }
 
 function checkSessionId(sessionId: string): void {

@@ -112,7 +112,7 @@ const bugs: { name: string; file: string; write: string; instead: string; after?
   {
     name: 'a fork is appended event by event',
     file: 'jsonl-event-store.ts',
-    write: 'return store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))',
+    write: 'return await store.append(target, fence, forkEvents(active, { sourceTaskId: source, sourceSeq }, marker))',
     instead:
       'let seq = 0; for (const event of forkEvents(active, { sourceTaskId: source, sourceSeq }, marker)) seq = await store.append(target, fence, [event]); return seq',
   },
