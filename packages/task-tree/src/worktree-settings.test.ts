@@ -79,6 +79,22 @@ test('worktrees that an earlier version made are isolated when they are opened a
   expect(await ran()).toBe('')
 })
 
+test.each(['unset', 'false', 'twice'])(
+  'a repository that no longer reads the settings of worktrees does so again (%s)',
+  async (how) => {
+    scratch.git('config', 'core.hooksPath', '.githooks')
+    const task = await newWorktree()
+    scratch.git('config', '--unset', 'extensions.worktreeConfig')
+    if (how !== 'unset') scratch.git('config', 'extensions.worktreeConfig', 'false')
+    if (how === 'twice') scratch.git('config', '--add', 'extensions.worktreeConfig', 'no')
+    await (await scratch.open()).recover()
+    await plant(task, '.githooks/pre-commit')
+    commitIn(task)
+
+    expect(await ran()).toBe('')
+  },
+)
+
 test("a bare repository stays bare, and the user's own worktrees of it keep working", async () => {
   const bare = join(scratch.home, 'bare.git')
   scratch.git('clone', '--quiet', '--bare', scratch.checkout, bare)

@@ -12,16 +12,25 @@ export async function isolateSettings(disk: Disk, repository: Repository, admin:
   const file = join(admin, 'config.worktree')
   const before = await readText(disk, file)
   if (before.includes(hooksOff)) return
-  const { text } = await repository.refs(['config', '--list', '-z'], { env: ownSettings() })
-  const config = parseConfig(text())
-  await allowWorktreeSettings(repository, config)
+  const config = await readConfig(repository)
+  await allow(repository, config)
   await replaceFile(disk, file, `${before}\n${formatPrograms(config)}${hooksOff}`.trimStart())
 }
 
 const hooksOff = '[core]\n\tfsmonitor = false\n\thooksPath = /dev/null\n'.trimEnd()
 
-/** Has git read the settings of single worktrees. As git demands, what is for the main one alone moves to a file of its own. */
-async function allowWorktreeSettings(repository: Repository, config: ReadonlyMap<string, string>): Promise<void> {
+/** Has git read the settings of single worktrees again, where something has turned that off since. */
+export async function allowWorktreeSettings(repository: Repository): Promise<void> {
+  await allow(repository, await readConfig(repository))
+}
+
+async function readConfig(repository: Repository): Promise<Map<string, string>> {
+  const { text } = await repository.refs(['config', '--list', '-z'], { env: ownSettings() })
+  return parseConfig(text())
+}
+
+/** As git demands, what is for the main worktree alone moves to a file of its own. */
+async function allow(repository: Repository, config: ReadonlyMap<string, string>): Promise<void> {
   if (config.get('extensions.worktreeconfig') === 'true') return
   const isMain = ([name, value]: [string, string | undefined]) =>
     value !== undefined && (name === 'core.worktree' || value === 'true')
@@ -29,7 +38,7 @@ async function allowWorktreeSettings(repository: Repository, config: ReadonlyMap
   const moved = names.map((name): [string, string | undefined] => [name, config.get(name)]).filter(isMain)
   const main = join(repository.gitDir, 'config.worktree')
   for (const [name, value = ''] of moved) await repository.refs(['config', '--file', main, name, value])
-  await repository.refs(['config', '--local', 'extensions.worktreeConfig', 'true'])
+  await repository.refs(['config', '--local', '--replace-all', 'extensions.worktreeConfig', 'true'])
   for (const [name] of moved) await repository.refs(['config', '--local', '--unset-all', name])
 }
 

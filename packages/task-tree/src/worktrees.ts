@@ -37,7 +37,7 @@ import {
 } from './worktree-creation.ts'
 import { findAdminFolders, placesIn, readRecord, readText } from './worktree-place.ts'
 import { finishRemoval, type Removed, type RemoveOptions, removeWorktree } from './worktree-removal.ts'
-import { isolateSettings } from './worktree-settings.ts'
+import { allowWorktreeSettings, isolateSettings } from './worktree-settings.ts'
 
 export type WorktreesOptions = {
   /** The user's repository, or any folder in it. */
@@ -263,7 +263,9 @@ async function recoverAll(
     await endLeftoverSetup(places.processFile(taskId), places.worktree(taskId))
     await disk.remove(places.processFile(taskId)).catch(() => {})
   }
-  for (const taskId of (await disk.list(places.directory)).filter(isTaskId)) {
+  const worktrees = (await disk.list(places.directory)).filter(isTaskId)
+  if (worktrees.length > 0) await work.metadata(() => allowWorktreeSettings(work.repository))
+  for (const taskId of worktrees) {
     await attempt(taskId, leadBack)
     await attempt(taskId, isolate)
   }
