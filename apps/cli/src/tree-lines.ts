@@ -1,5 +1,5 @@
 import { budgetKinds, everyBudgetKind, printableLine } from '@matrix/protocol'
-import { formatAmount, formatCost, formatDuration } from '@matrix/protocol/display'
+import { formatAmount, formatCost, formatDuration, formatSpending } from '@matrix/protocol/display'
 import type { ProjectView, TaskView } from '@matrix/protocol/http'
 import type { colorsFor } from './terminal.ts'
 import { fitWidth, padWidth, textWidth } from './text-width.ts'
@@ -102,6 +102,9 @@ function spendingOf(task: TaskView): string {
   const amounts = everyBudgetKind.flatMap((kind) => {
     const limit = task[budgetKinds[kind].budget]
     const spent = kind === 'usd' ? formatCost(task.treeSpent) : formatAmount(kind, task.treeSpent[kind])
+    const isKnown = kind !== 'usd' || task.treeSpent.unpricedTurns === 0
+    if (limit !== undefined && isKnown)
+      return [Object.values(formatSpending(kind, task.treeSpent[kind], limit)).join('/')]
     if (limit !== undefined) return [`${spent}/${formatAmount(kind, limit)}`]
     return kind === 'usd' && spent !== '$0' ? [spent] : []
   })

@@ -62,6 +62,26 @@ test('the budget of a tree holds for all of its tasks together', async () => {
   expect(treeCostUsd).toBeGreaterThanOrEqual(11 * TURN_USD)
 })
 
+test('the nearest task above that still runs hears that a budget is used up', async () => {
+  const office = await openOffice({ shop: () => wait, Part: ends, Piece: works })
+  await office.say('Hello')
+  const partId = await office.create('Part')
+  const pieceId = await office.create('Piece', partId)
+  await office.say('Go', { taskId: partId })
+  await office.settle()
+  expect((await office.task(partId)).status).toBe('passed')
+  const params = { projectId: office.projectId, taskId: pieceId }
+  await office.orchestrator().updateTask({ params, query: {}, body: { budgetUsd: 2.5 * TURN_USD } })
+  await office.say('Go', { taskId: pieceId })
+  await office.settle()
+  await office.restart()
+  await office.settle()
+
+  const told = (await office.events()).flatMap((event) => (event.type === 'message' ? [event.message] : []))
+  const about = told.filter((message) => message.source === 'task_message' && message.fromTaskId === pieceId)
+  expect(about).toEqual([expect.objectContaining({ content: expect.stringContaining('BUDGET_EXCEEDED') })])
+})
+
 test('what a deleted task has spent stays spent for the tasks above it, also after a restart', async () => {
   const office = await openOffice({ shop: () => wait, Part: ends, Piece: ends })
   await office.say('Hello')

@@ -72,6 +72,29 @@ test.each(Object.keys(endings) as Ending[])(
   },
 )
 
+test('an agent cannot be done before its sub tasks have ended: neither one that runs, nor one that never started', async () => {
+  const done = { name: loopTools.done, input: { status: 'passed', summary: 'All of it.' } }
+  const office = await openOffice({
+    shop: ({ last }) => (last.includes('End') ? { calls: [done] } : wait),
+    Part: () => wait,
+  })
+  await office.say('Hello')
+  const taskId = await office.create('Part')
+  const ask = async (how: string) => {
+    await office.say(`End ${how}`)
+    await office.settle()
+    return (await office.results()).at(-1)
+  }
+
+  expect(await ask('early')).toContain('"Part" never started')
+  await office.say('Go', { taskId })
+  await office.settle()
+  expect(await ask('too early')).toContain('"Part" still run')
+  await end(office, 'closeTask', taskId)
+  expect(await ask('now')).toBe('The task is ended.')
+  expect(await office.task()).toMatchObject({ status: 'passed' })
+})
+
 test('what cannot be ended is left as it is', async () => {
   const office = await openOffice({ shop: () => wait, Part: () => wait })
   const params = { projectId: office.projectId }

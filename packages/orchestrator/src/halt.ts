@@ -1,9 +1,9 @@
 import { MatrixError, queueMessage, readBudgetState, type TaskNode } from '@matrix/protocol'
-import { formatAmount } from '@matrix/protocol/display'
+import { formatSpending } from '@matrix/protocol/display'
 import type { Problem } from '@matrix/protocol/http'
 import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
-import { type ProjectContext, taskAbove } from './project-context.ts'
+import type { ProjectContext } from './project-context.ts'
 import { isoNow } from './world.ts'
 
 export function problemOf(error: unknown): Problem {
@@ -16,10 +16,8 @@ export function problemOf(error: unknown): Problem {
 export function budgetProblem(event: EventOf<'budget_exceeded'>): Problem {
   const { scope, kind, spent, limit } = readBudgetState(event)
   const whose = scope === 'task' ? 'The budget' : 'A budget of a task above'
-  return new MatrixError(
-    'BUDGET_EXCEEDED',
-    `${whose} of ${formatAmount(kind, limit)} is used up (${formatAmount(kind, spent)})`,
-  ).toJSON()
+  const shown = formatSpending(kind, spent, limit)
+  return new MatrixError('BUDGET_EXCEEDED', `${whose} of ${shown.limit} is used up (${shown.spent})`).toJSON()
 }
 
 /** Says in the session why its agent cannot go on, and tells the task above, who would wait for it in vain. */
@@ -60,22 +58,29 @@ export async function noticeProblem(ctx: ProjectContext, taskId: string, problem
   await tellTaskAbove(ctx, task, problem, ts)
 }
 
-/** The task above would wait in vain for one that cannot go on. Who only lacks room goes on by itself. */
+/**
+ * The nearest task above that runs would wait in vain for one that cannot go on; one that is stopped or blocked itself hears of it
+ * only where none runs. A task that only lacks disk space resumes by itself.
+ */
 export async function tellTaskAbove(
   ctx: ProjectContext,
   { id: taskId, title }: TaskNode,
   problem: Problem,
   ts: string,
 ): Promise<void> {
-  const above = taskAbove(ctx, taskId)
-  if (above?.status !== 'in_progress' || problem.code === 'STORAGE_FULL') return
+  if (problem.code === 'STORAGE_FULL') return
+  const above = ctx.tree.ancestors(taskId).filter(({ status, folder }) => status === 'in_progress' && !folder)
+  const nearest = above.find(({ id }) => !ctx.halted.has(id)) ?? above[0]
+  const id = `${taskId}/error/${ts}`
+  const heard = await Promise.all(above.map((each) => ctx.log.hasMessage(each.id, id).catch(() => false)))
+  if (!nearest || heard.includes(true)) return
   const message = queueMessage.taskMessage({
-    id: `${taskId}/error/${ts}`,
+    id,
     fromTaskId: taskId,
     fromTitle: title,
     content: `[Matrix] This task cannot go on: ${problem.message} (${problem.code}) A person has been told.`,
   })
-  await deliverMessage(ctx, above.id, message).catch(() => undefined)
+  await deliverMessage(ctx, nearest.id, message).catch(() => undefined)
 }
 
 /** Puts a problem before a person. */

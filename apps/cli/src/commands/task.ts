@@ -13,6 +13,7 @@ import {
   formatCost,
   formatCount,
   formatDuration,
+  formatSpending,
   formatUsd,
   oneLine,
 } from '@matrix/protocol/display'
@@ -242,7 +243,7 @@ function formatDetail(task: TaskDetail): string {
   const since = task.lastAt ? `, last heard of ${formatDuration(Date.now() - Date.parse(task.lastAt))} ago` : ''
   const budgets = everyBudgetKind.flatMap((kind) => {
     const limit = task[budgetKinds[kind].budget]
-    return limit === undefined ? [] : [`${formatAmount(kind, task.treeSpent[kind])} of ${formatAmount(kind, limit)}`]
+    return limit === undefined ? [] : [Object.values(formatSpending(kind, task.treeSpent[kind], limit)).join(' of ')]
   })
   const context =
     task.contextTokens === null

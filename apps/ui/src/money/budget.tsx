@@ -1,4 +1,4 @@
-import { formatCost } from '@matrix/protocol/display'
+import { formatCost, formatSpending } from '@matrix/protocol/display'
 import type { TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -18,7 +18,7 @@ export function Budget({ task }: BudgetProps) {
   const words =
     budgetUsd === undefined
       ? `${formatCost(task.treeSpent)} spent, no limit`
-      : `${formatUsd(treeCostUsd)} of ${formatUsd(budgetUsd)}`
+      : Object.values(formatSpending('usd', treeCostUsd, budgetUsd)).join(' of ')
 
   return (
     <div className="flex items-center gap-3">

@@ -1,4 +1,4 @@
-import { type BudgetKind, budgetKinds, everyBudgetKind, formatAmount } from '@matrix/protocol/display'
+import { type BudgetKind, budgetKinds, everyBudgetKind, formatAmount, formatSpending } from '@matrix/protocol/display'
 import type { Attention, TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
@@ -46,8 +46,10 @@ export function BudgetAnswer({ item }: { item: Attention }) {
   return (
     <div className="flex flex-col gap-3">
       <p>
-        {limit === undefined ? item.text : `${formatAmount(kind, spent)} of ${formatAmount(kind, limit)} is spent.`} The
-        agent stopped before its next call; what it has done is kept.
+        {limit === undefined
+          ? item.text
+          : `${Object.values(formatSpending(kind, spent, limit)).join(' of ')} is spent.`}{' '}
+        The agent stopped before its next call; what it has done is kept.
       </p>
       <form
         className="flex flex-wrap items-center gap-2"

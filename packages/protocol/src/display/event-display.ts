@@ -2,7 +2,7 @@ import { readBudgetState } from '../budget-kind.ts'
 import type { Event } from '../event.ts'
 import { type Body, type Display, type DisplayOptions, display, json, line, prose } from './display.ts'
 import { displayMessage } from './message-display.ts'
-import { formatAmount, formatCount, formatUsd, plural } from './quantity.ts'
+import { formatCount, formatSpending, formatUsd, plural } from './quantity.ts'
 import { describeOrigin } from './source-display.ts'
 import { displayToolCall, displayToolResult, type ToolCall } from './tool-display.ts'
 
@@ -167,11 +167,12 @@ function trace(title: string, summary: string, bodies: Body[] = []): Display {
 function budget(title: string, tone: 'warning' | 'bad', event: Parameters<typeof readBudgetState>[0]) {
   const { scope, kind, spent, limit } = readBudgetState(event)
   const whose = scope === 'tree' ? 'with everything below it' : 'for itself'
+  const shown = formatSpending(kind, spent, limit)
   return display({
     speaker: 'system',
     tone,
     title,
-    summary: `${formatAmount(kind, spent)} of ${formatAmount(kind, limit)} ${whose}`,
+    summary: `${shown.spent} of ${shown.limit} ${whose}`,
   })
 }
 

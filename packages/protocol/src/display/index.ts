@@ -14,7 +14,16 @@ export {
 } from './display.ts'
 export { displayAnyEvent, displayEvent, type EventDisplayOptions } from './event-display.ts'
 export { displayMessage } from './message-display.ts'
-export { formatAmount, formatBytes, formatCost, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
+export {
+  formatAmount,
+  formatBytes,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatSpending,
+  formatUsd,
+  plural,
+} from './quantity.ts'
 export { isSimulatedModel, simulatedModel } from './simulated-model.ts'
 export { describeLed, describeOrigin, describeSource } from './source-display.ts'
 export { displayToolCall, displayToolResult, type ToolCall, type ToolResult, toolName } from './tool-display.ts'

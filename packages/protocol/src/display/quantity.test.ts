@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatBytes, formatCount, formatDuration, formatUsd, plural } from './quantity.ts'
+import { formatBytes, formatCount, formatDuration, formatSpending, formatUsd, plural } from './quantity.ts'
 
 test('money keeps the digits that matter', () => {
   expect([0, 0.00001, 0.0042, 0.25, 12.5, 1234.4].map(formatUsd)).toEqual([
@@ -10,6 +10,16 @@ test('money keeps the digits that matter', () => {
     '$12.50',
     '$1,234',
   ])
+})
+
+test('what is spent is never shown as the limit before it is, however small both are', () => {
+  const shown = (spent: number, limit: number) => Object.values(formatSpending('usd', spent, limit)).join(' of ')
+  expect(shown(0.00498, 0.005)).toBe('$0.00498 of $0.00500')
+  expect(shown(0.00003, 0.00005)).toBe('$0.000030 of $0.000050')
+  expect(shown(1.999, 2)).toBe('$1.999 of $2.000')
+  expect(shown(2, 2)).toBe('$2.00 of $2.00')
+  expect(shown(0.5, 2)).toBe('$0.50 of $2.00')
+  expect(formatSpending('tokens', 999_990, 1_000_000)).toEqual({ spent: '999,990 tokens', limit: '1,000,000 tokens' })
 })
 
 test('counts and sizes are short', () => {

@@ -50,6 +50,21 @@ export function formatAmount(kind: BudgetKind, amount: number): string {
   return kind === 'tokens' ? `${formatCount(amount)} tokens` : formatDuration(amount * 60_000)
 }
 
+/** What is spent and of how much, with as many digits as it takes to tell the one from the other. */
+export function formatSpending(kind: BudgetKind, spent: number, limit: number): { spent: string; limit: string } {
+  const [first, second] = [formatAmount(kind, spent), formatAmount(kind, limit)]
+  if (first !== second || spent === limit || kind === 'minutes') return { spent: first, limit: second }
+  if (kind === 'tokens') return { spent: wholeTokens(spent), limit: wholeTokens(limit) }
+  const least = Math.max(3, 1 - Math.floor(Math.log10(Math.max(limit, 1e-9))))
+  const digits = [0, 1, 2, 3, 4].map((more) => least + more)
+  const enough = digits.find((each) => spent.toFixed(each) !== limit.toFixed(each)) ?? least
+  return { spent: `$${spent.toFixed(enough)}`, limit: `$${limit.toFixed(enough)}` }
+}
+
+function wholeTokens(count: number): string {
+  return `${count.toLocaleString('en')} tokens`
+}
+
 /** What was spent in dollars. Turns of models without a known price make it unknown, or a sum that is too small. */
 export function formatCost({ usd, unpricedTurns }: Pick<Spent, 'usd' | 'unpricedTurns'>): string {
   if (unpricedTurns === 0) return formatUsd(usd)
