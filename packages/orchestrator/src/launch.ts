@@ -142,6 +142,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     approve: (request, options) =>
       askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
     flow: (tool, input) => checkCallFlow(ctx, taskId, tool, input),
+    ask,
     onBackgroundStart: (callId, command) => noteBackgroundStart(ctx, agent, callId, command),
   })
   agent.server = openAgentServer(ctx, agent)

@@ -28,6 +28,8 @@ export type AgentToolsRequest = {
   /** Which manifest says what the agent may do, and those of the tasks above, nearest first: it may do no more than they. */
   agents: readonly (string | undefined)[]
   approve: ApprovalPort
+  /** Puts a definition before the user that is withheld from agents. Without it, such ones stay withheld. */
+  ask?: Ask | undefined
   /** What speaks against a call that its manifest allows, because of what its conversation holds. */
   flow?: FlowCheck | undefined
   /** Called when a call has left a command running; answers with what is called when that has ended. */

@@ -17,6 +17,7 @@ import {
 import { type Config, checkRestrictions, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
+import { openDefinitionWords } from '../definition-words.ts'
 import { openManifestCatalog } from '../manifest-catalog.ts'
 import { createModelRoutes, findRootModel, openAdapters, withScript } from '../model-routes.ts'
 import type { Orchestrator } from '../operations.ts'
@@ -195,6 +196,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     treeOptions: (project) => ({ definitions: openDefinitions(project.path) }),
     toolsOf(project, onAgreed) {
       const current = async () => (await config.resolve(project)).settings
+      const onProblem = (error: unknown, about: string) =>
+        log({ level: 'warn', message: error instanceof Error ? error.message : String(error), about })
       const servers = openServerApprovals({
         world,
         project,
@@ -203,9 +206,9 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         agreed: openAgreedServers(world, join(directoryOf(project.id), 'servers.lock.json')),
         pin: createServerPin({ sandbox, store, redactor, signal: closing.signal }),
         onAgreed,
-        onProblem: (error, about) =>
-          log({ level: 'warn', message: error instanceof Error ? error.message : String(error), about }),
+        onProblem,
       })
+      const approved = openApprovalFile(join(directoryOf(project.id), 'approved-definitions.json'))
       return createSandboxedTools(
         {
           pool,
@@ -230,6 +233,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
           trusted: async () => [...(await current()).trustedSources, ...registryHosts(findRegistryAddresses())],
           toolTimeoutMs: async () => (await current()).toolTimeoutMs,
           always: openApprovalFile(join(directoryOf(project.id), 'approved-calls.json')),
+          words: openDefinitionWords({ world, approved, onApproved: onAgreed, onProblem }),
           servers,
           shipped,
         },

@@ -9,7 +9,7 @@ import {
   type Server,
   type ToolSurface,
 } from '@matrix/manifest'
-import { builtinTools, MatrixError, type Origin } from '@matrix/protocol'
+import { builtinTools, MatrixError, type Origin, type ToolSpec } from '@matrix/protocol'
 import type { Problem, ServerStatus, ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
 import {
@@ -35,6 +35,7 @@ import {
 } from '@matrix/tool-manager'
 import * as z from 'zod'
 import { addServers } from '../config-servers.ts'
+import type { DefinitionWords, Told } from '../definition-words.ts'
 import { problemOf } from '../halt.ts'
 import { originOfCall, type TrustedSources } from '../origin.ts'
 import { resolveAgentNames } from '../project-context.ts'
@@ -71,6 +72,7 @@ export type SandboxedToolsOptions = {
   /** Hosts and servers whose content the user trusts. */
   trusted(): Promise<TrustedSources>
   always: ApprovalMemory
+  words: DefinitionWords
   /** How long a call may take without progress, if the user says so. */
   toolTimeoutMs(): Promise<number | undefined>
   /** The servers of the settings, as far as somebody has agreed to them. */
@@ -190,6 +192,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         isBoxing: options.sandbox.isBoxing,
         sandbox: options.sandbox,
         trusted: options.trusted,
+        words: options.words,
       })
     },
   }
@@ -218,6 +221,7 @@ type Surroundings = {
   isBoxing: boolean
   sandbox: Sandbox
   trusted(): Promise<TrustedSources>
+  words: DefinitionWords
 }
 
 function openAgentTools(
@@ -251,6 +255,11 @@ function openAgentTools(
       watch(context.callId, started.data.id, String(input.command))
     }
     return { content, isError, origin: await originOf(name, result) }
+  }
+
+  function told(spec: ToolSpec): Told {
+    const { uri, tool } = tools.registry.resolve(spec.name)
+    return { spec, uri: formatToolUri(uri), sideEffect: tool.side_effect_class }
   }
 
   async function originOf(name: string, result: ToolResult): Promise<Origin> {
@@ -290,7 +299,7 @@ function openAgentTools(
   }
 
   return {
-    specs: () => tools.specs(),
+    specs: async () => around.words.tellable((await tools.specs()).map(told), request.ask),
     call,
     allows: (tool) => isOwnToolAllowed(tool, tools.gate),
     uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),

@@ -36,6 +36,8 @@ while True:
     time.sleep(random.random() / 10)
 PY`
 
+const settle = '[ ! -L d ] || { mv -T d x && mv -T e d && mv -T x e; }; ls -ld d e'
+
 /** A folder that is a link to the user's keys for every other moment while Matrix commits. */
 const swappedFolder: StepAttack = {
   name: 'swap a folder for a link to the keys while Matrix commits',
@@ -51,7 +53,12 @@ const swappedFolder: StepAttack = {
         input: { command: 'for i in $(seq 1 1500); do echo again $RANDOM > d/a$i; done 2>/dev/null; true' },
       },
     ]),
-    { tool: 'bash', input: { command: 'sleep 20; git log -p --all -- d/id_rsa d/a1', timeout_ms: 40_000 } },
+    {
+      tool: 'bash',
+      input: { command: `while pgrep -f renameat2 > /dev/null; do sleep 0.2; done; ${settle}`, timeout_ms: 60_000 },
+    },
+    { tool: 'commit', input: { message: 'what is left' } },
+    { tool: 'bash', input: { command: 'git log -p --all -- d/id_rsa', timeout_ms: 40_000 } },
   ],
 }
 
