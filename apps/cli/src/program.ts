@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { addAgentCommands } from './agent-commands.ts'
 import { commandExamples } from './command-examples.ts'
@@ -33,6 +33,11 @@ async function explainUsage({ message }: CommanderError, json: boolean): Promise
   const hint = hints.join(' ').replace(/[()]/g, '') || 'The --help of the command says what it takes.'
   printJson({ error: { code: 'REQUEST_INVALID', message: what, hint } })
   return exitCode.usage
+}
+
+function parseAddress(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('Write an address that begins with https://.')
 }
 
 const overview = `
@@ -82,6 +87,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--manifest <file>', 'hold the tool URIs of skills against this manifest')
     .option('--json', 'print one JSON document for programs')
     .addOption(new Option('--sarif', 'print SARIF 2.1.0 for code scanning').conflicts(['json', 'github']))
+    .addOption(
+      new Option('--help-uri <address>', 'with --sarif: where the pages of docs/rules can be read').argParser(
+        parseAddress,
+      ),
+    )
     .addOption(new Option('--github', 'print GitHub workflow annotations').conflicts('json'))
     .action(async (paths, options) => done(await (await import('./commands/verify.ts')).verify(paths, options)))
 
@@ -190,10 +200,15 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   program
     .command('schema')
-    .summary('the manifest format as JSON Schema, for your editor')
+    .summary('a format as JSON Schema, for your editor')
+    .addArgument(
+      new Argument('[format]', 'which format')
+        .choices(['manifest', 'agent-format', 'gpars', 'lock'])
+        .default('manifest'),
+    )
     .option('-o, --out <file>', 'write it there instead of printing it')
     .option('--force', 'replace the file if it exists')
-    .action(async (options) => done(await (await import('./commands/schema.ts')).schema(options)))
+    .action(async (format, options) => done(await (await import('./commands/schema.ts')).schema(format, options)))
 
   program
     .command('uri')

@@ -32,6 +32,19 @@ test('a fingerprint stays the same when lines and servers change places, and dif
   expect(new Set(await prints('a.json')).size).toBe(2)
 })
 
+test('each rule links to its page where an address for the pages is given, and explains itself without one', async () => {
+  const cwd = folderWith({ 'a.json': manifestText(unpinned) })
+  const ruleOf = async (...flags: string[]) => {
+    const { stdout } = await matrix(['verify', '--offline', '--sarif', ...flags, 'a.json'], { cwd })
+    return (JSON.parse(stdout) as Log).runs[0]?.tool.driver.rules?.find(({ id }) => id === 'MX007')
+  }
+
+  expect((await ruleOf('--help-uri', 'https://git.example/rules/'))?.helpUri).toBe('https://git.example/rules/MX007.md')
+  expect(await ruleOf()).not.toHaveProperty('helpUri')
+  expect((await ruleOf())?.help?.markdown).toContain('Right:')
+  expect((await matrix(['verify', '--sarif', '--help-uri', 'rules', 'a.json'], { cwd })).code).toBe(2)
+})
+
 test('a file outside the working directory is named by an absolute URI', async () => {
   const folder = folderWith({ 'a.json': manifestText(unpinned) })
   const [result] = results(await sarif([join(folder, 'a.json')], folderWith()))

@@ -7,15 +7,26 @@ import type { Log, ReportingDescriptor, Result } from 'sarif'
 import packageJson from '../package.json' with { type: 'json' }
 import type { FileReport } from './report.ts'
 
+export type SarifOptions = {
+  /** The address under which `docs/rules` can be read, where there is one. */
+  pages?: string | undefined
+}
+
 /** SARIF 2.1.0, as code scanning services read it. */
-export function formatSarif(reports: readonly FileReport[]): Log {
+export function formatSarif(reports: readonly FileReport[], { pages }: SarifOptions = {}): Log {
   const ids = Object.keys(rules) as RuleId[]
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
     runs: [
       {
-        tool: { driver: { name: 'Matrix', semanticVersion: packageJson.version, rules: ids.map(describeRule) } },
+        tool: {
+          driver: {
+            name: 'Matrix',
+            semanticVersion: packageJson.version,
+            rules: ids.map((id) => describeRule(id, pages)),
+          },
+        },
         columnKind: 'utf16CodeUnits',
         results: reports.flatMap((report) => report.findings.map((finding) => formatResult(report, finding, ids))),
       },
@@ -23,17 +34,24 @@ export function formatSarif(reports: readonly FileReport[]): Log {
   }
 }
 
-function describeRule(id: RuleId): ReportingDescriptor {
+function describeRule(id: RuleId, pages: string | undefined): ReportingDescriptor {
   const rule: Rule = rules[id]
   return {
     id,
     name: pascalCase(rule.title),
     shortDescription: { text: rule.title },
     fullDescription: { text: rule.why },
-    help: { text: rule.fix },
+    help: { text: rule.fix, markdown: describeInMarkdown(rule) },
+    ...(pages !== undefined && { helpUri: `${pages.replace(/\/+$/, '')}/${id}.md` }),
     defaultConfiguration: { level: rule.severity },
     properties: { tags: rule.locked ? ['security', rule.locked] : ['security'] },
   }
+}
+
+/** Shown beside the result by services that cannot follow a link. */
+function describeInMarkdown({ why, fix, wrong, right }: Rule): string {
+  const examples = `Wrong:\n\n\`\`\`\n${wrong}\n\`\`\`\n\nRight:\n\n\`\`\`\n${right}\n\`\`\``
+  return `${why}\n\n${fix}\n\n${examples}`
 }
 
 function pascalCase(title: string): string {

@@ -1,10 +1,12 @@
-import { manifestJsonSchema } from '@matrix/manifest'
+import { formatJsonSchema, type SchemaFormat } from '@matrix/manifest'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { writeOutput } from '../output-file.ts'
 import { printJson } from '../terminal.ts'
 
-export async function schema({ out, force = false }: { out?: string; force?: boolean }): Promise<ExitCode> {
-  const document = manifestJsonSchema()
+export type SchemaOptions = { out?: string; force?: boolean }
+
+export async function schema(format: SchemaFormat, { out, force = false }: SchemaOptions): Promise<ExitCode> {
+  const document = formatJsonSchema(format)
   if (out) await writeOutput(out, `${JSON.stringify(document, null, 2)}\n`, { force })
   else printJson(document)
   return exitCode.ok

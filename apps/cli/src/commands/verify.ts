@@ -25,6 +25,7 @@ export type VerifyOptions = {
   unsandboxed?: boolean
   json?: boolean
   sarif?: boolean
+  helpUri?: string
   github?: boolean
 }
 
@@ -137,7 +138,8 @@ async function present(
 ): Promise<void> {
   const { explainFailure } = await import('../failure.ts')
   for (const error of unreadable) explainFailure(error, { json: false })
-  if (options.sarif) return printJson((await import('../sarif-report.ts')).formatSarif(reports))
+  if (options.sarif)
+    return printJson((await import('../sarif-report.ts')).formatSarif(reports, { pages: options.helpUri }))
   if (options.json) return printJson(jsonReport(reports, unreadable, skipped, options))
   if (reports.length === 0 && unreadable.length > 0) return
 

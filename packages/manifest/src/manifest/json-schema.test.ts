@@ -2,15 +2,38 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'vitest'
-import { manifestJsonSchema } from './json-schema.ts'
+import { parseDocument } from '../document/document.ts'
+import { formatJsonSchema, type SchemaFormat } from './json-schema.ts'
 import { Manifest } from './manifest.ts'
 
 const fixtures = new URL('../../fixtures/matrix/', import.meta.url)
 
-test('the published schema is the one the code enforces', async () => {
-  await expect(`${JSON.stringify(manifestJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../schemas/agent-manifest.v1.schema.json',
+test.each<[SchemaFormat, string]>([
+  ['manifest', 'agent-manifest.v1'],
+  ['agent-format', 'agent-format'],
+  ['gpars', 'gpars.v0.1'],
+  ['lock', 'lock.v1'],
+])('the published schema of %s is the one the code enforces', async (format, file) => {
+  await expect(`${JSON.stringify(formatJsonSchema(format), null, 2)}\n`).toMatchFileSnapshot(
+    `../../schemas/${file}.schema.json`,
   )
+})
+
+test.each<[SchemaFormat, string]>([
+  ['agent-format', 'agent-format'],
+  ['gpars', 'gpars'],
+  ['lock', 'locks'],
+])('a draft-07 validator accepts every good file of %s and refuses what has another form', (format, folder) => {
+  const validate = compiled(format)
+  const good = new URL(`../../fixtures/${folder}/good/`, import.meta.url)
+
+  for (const name of readdirSync(good)) {
+    if (!name.endsWith('.json')) continue
+    const { value } = parseDocument(readFileSync(new URL(name, good)), { relaxed: true })
+    expect(validate(value), `${name} ${JSON.stringify(validate.errors?.[0])}`).toBe(true)
+  }
+  for (const bad of [{}, [], { name: 5 }, { id: 5, required_mcp_servers: {} }, { lock_version: 'x' }])
+    expect(validate(bad), JSON.stringify(bad)).toBe(false)
 })
 
 test('a draft-07 validator accepts good manifests and refuses malformed ones', () => {
@@ -42,10 +65,10 @@ test('versions, agents and tool names are held to the same form as in the code',
   expect(validate({ ...good, agent: 'matrix://agent/a b' })).toBe(false)
 })
 
-function compiled() {
+function compiled(format: SchemaFormat = 'manifest') {
   const ajv = new Ajv({ strict: false })
   addFormats.default(ajv)
-  return ajv.compile(manifestJsonSchema())
+  return ajv.compile(formatJsonSchema(format))
 }
 
 function read(name: string): unknown {
