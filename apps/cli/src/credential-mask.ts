@@ -2,7 +2,7 @@ import { type Finding, isLiteralCredential } from '@matrix/manifest/verify'
 
 /** The lines of a file fit to be shown: every literal credential in them is blotted out, also beside another finding. */
 export function maskCredentials(lines: readonly string[], findings: readonly Finding[]): string[] {
-  const masked = lines.map(maskStrings)
+  const masked = lines.map((line) => maskAssignments(maskStrings(line)))
   for (const { rule, line, column, endLine, endColumn } of findings) {
     const text = masked[line - 1]
     if (rule !== 'MX008' || text === undefined) continue
@@ -23,6 +23,18 @@ function maskStrings(line: string): string {
     if (colon ? isLiteralCredential('', value) : isCredential(name, value))
       masked = blot(masked, index, index + whole.length)
     if (!colon && value.startsWith('-')) name = value.replace(/^-+/, '')
+  }
+  return masked
+}
+
+const tomlAssignment = /([\w.-]+)["']?[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')/g
+
+/** `NAME = "value"`, as TOML has it. */
+function maskAssignments(line: string): string {
+  let masked = line
+  for (const { 0: whole, 1: name = '', 2: value = '', index } of line.matchAll(tomlAssignment)) {
+    const end = index + whole.length
+    if (isCredential(name, value.slice(1, -1))) masked = blot(masked, end - value.length, end)
   }
   return masked
 }

@@ -98,8 +98,10 @@ test('no credential is printed, neither where it is found nor on the line of ano
     'a.json': manifestText({ env: { GITHUB_TOKEN: secret, PASSWORD: 'correcthorse' }, args: ['--api-key', secret] }),
     'minified.json': minified,
     'broken.json': `{ "env": { "GITHUB_TOKEN": "${secret}" "x": 1 } }`,
+    'broken.toml': `[mcp_servers.a]\nenv = { GITHUB_TOKEN = "${secret}", PASSWORD = 'correcthorse' x }\n`,
+    'config.toml': `[mcp_servers.a]\ncommand = "npx"\nargs = ["a"]\nenv = { GITHUB_TOKEN = "${secret}" }\n`,
   })
-  for (const file of ['a.json', 'minified.json', 'broken.json'])
+  for (const file of ['a.json', 'minified.json', 'broken.json', 'broken.toml', 'config.toml'])
     for (const flags of [[], ['--json'], ['--sarif'], ['--github']]) {
       const { stdout, stderr } = await matrix(['verify', '--offline', ...flags, file], { cwd })
       expect(stdout.length, file).toBeGreaterThan(0)

@@ -87,8 +87,20 @@ function secretsIn(value: unknown, path: Path): Problem[] {
 const namesVariable = /(?:^|_)env_var$|_vars$/
 
 function isSecret(step: string | number | undefined, value: string): boolean {
-  const name = typeof step === 'string' && !namesVariable.test(step) ? step : ''
+  const name = typeof step === 'string' && !namesVariable.test(step) && !isFillIn(value) ? step : ''
   return isLiteralCredential(name, withoutGaps(value))
+}
+
+/** `your_token_here`, `put-key-here`, `ntn_****`, `...`: words for the reader, as examples have them, in place of a secret. */
+function isFillIn(value: string): boolean {
+  const [text = ''] = /\S+$/.exec(value.trim()) ?? []
+  if (/^(?:\W*\.{3,}|.*(?:\*{3,}|…|x{4,}).*)$/i.test(text)) return true
+  const words = text
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter(Boolean)
+  const isAsking = ['your', 'put', 'insert', 'enter', 'replace', 'paste', 'change', 'add'].includes(words[0] ?? '')
+  return !/\d/.test(text) && words.length > 1 && (isAsking || words.at(-1) === 'here')
 }
 
 function withoutGaps(text: string): string {

@@ -46,7 +46,7 @@ const transports: Record<string, 'stdio' | 'http' | 'sse'> = {
 const addressKeys = ['httpUrl', 'serverUrl', 'url']
 
 function readLaunch(name: string, entry: JsonRecord, path: Path, problems: Problem[]): FoundLaunch | undefined {
-  const stated = own(entry, 'type') === undefined ? 'transport' : 'type'
+  const stated = ['type', 'transport', 'transportType'].find((key) => own(entry, key) !== undefined) ?? 'type'
   const type = own(entry, stated)
   const addressKey = addressKeys.find((key) => ownText(entry, key) !== undefined) ?? 'url'
   const guess = own(entry, 'command') === undefined && ownText(entry, addressKey) !== undefined ? 'http' : 'stdio'
@@ -176,6 +176,7 @@ const unplaced: Record<string, string> = {
 const placed = new Set([
   'type',
   'transport',
+  'transportType',
   'command',
   'args',
   'env',
