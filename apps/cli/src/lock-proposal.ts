@@ -71,7 +71,7 @@ export async function proposeLock(
   for (const server of draft.complete?.servers ?? []) assertDeclared(server, pinned)
 
   const classes = pinned.flatMap((each) => each.classes)
-  const used = SideEffect.options.filter((effect) => classes.some((each) => each.class === effect))
+  const used = SideEffect.options.filter((effect) => classes.some((each) => each.class === effect && !each.isDoubtful))
   const manifest: Manifest = draft.complete ?? {
     schema_version: 1,
     agent: draft.agent,

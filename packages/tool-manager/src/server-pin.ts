@@ -20,9 +20,17 @@ import { MatrixError } from '@matrix/protocol'
 import { type PackageStore, readLockFile } from './package-store.ts'
 import type { LockFiles } from './server-launch.ts'
 import type { ServerPool } from './server-pool.ts'
+import { offerWorkspace } from './workspace-folder.ts'
 
 /** A class for one tool with where it comes from, for a person to agree to. */
-export type ProposedClass = { alias: string; tool: string; class: SideEffect; reason: string }
+export type ProposedClass = {
+  alias: string
+  tool: string
+  class: SideEffect
+  reason: string
+  /** Nothing says what the tool does: its class keeps it from the agent and grants nothing. */
+  isDoubtful?: true
+}
 
 /** A server with everything about it pinned, before anybody has agreed to it. */
 export type PinnedServer = {
@@ -50,8 +58,9 @@ export type PinOptions = {
 }
 
 /** Finds out which bytes a server is, starts them boxed with nothing but reading allowed, and takes down what it has. */
-export async function pinServer(draft: Server | ServerDraft, options: PinOptions): Promise<PinnedServer> {
+export async function pinServer(found: Server | ServerDraft, options: PinOptions): Promise<PinnedServer> {
   const { pool, store, emptyFolder, base, signal, onStep = () => {} } = options
+  const { draft, notes } = await offerWorkspace(found)
   const { alias } = draft
   const pinned: Server =
     draft.transport === 'stdio'
@@ -60,13 +69,15 @@ export async function pinServer(draft: Server | ServerDraft, options: PinOptions
   onStep(`${alias}: asking for its tools`)
   const { tools, launch } = await pool.enumerate({
     server: pinned,
-    sideEffects: draft.tools.flatMap((tool) => ('side_effect_class' in tool ? [tool.side_effect_class] : [])),
+    // Reading too: servers that are given a folder look for it before they answer, and this one is empty.
+    sideEffects: [...new Set<SideEffect>(['read', ...draft.tools.flatMap(classesOf)])],
     worktree: emptyFolder,
     base,
   })
   if (tools.length === 0) throw new MatrixError('TOOL_DRIFT', `"${alias}" has no tools, so there is nothing to lock.`)
   const classes = tools.map((surface) => ({ alias, ...classOf(draft, surface) }))
-  const [cuts, findings] = [tools.flatMap((tool) => cutsOf(alias, tool)), lintDefinitions(tools)]
+  const cuts = [...notes, ...tools.flatMap((tool) => cutsOf(alias, tool))]
+  const findings = lintDefinitions(tools)
   const declared = tools.map((surface, index) => declare(draft, surface, classes[index]?.class))
   if (pinned.transport === 'http') {
     const server = { ...pinned, tools: declared, package_digest: serverSurfaceDigest(tools) }
@@ -101,13 +112,20 @@ function declare(draft: Server | ServerDraft, surface: ToolSurface, given: SideE
   }
 }
 
+function classesOf(tool: (Server | ServerDraft)['tools'][number]): SideEffect[] {
+  return 'side_effect_class' in tool ? [tool.side_effect_class] : []
+}
+
 /** A class that somebody wrote down stands; only what nobody has classified is guessed at, and said to be a guess. */
 function classOf(draft: Server | ServerDraft, surface: ToolSurface): Omit<ProposedClass, 'alias'> {
   const known = draft.tools.find(({ name }) => name === surface.name)
   if (known && 'side_effect_class' in known && known.side_effect_class)
     return { tool: surface.name, class: known.side_effect_class, reason: 'as the manifest says' }
-  const { class: proposed, reason } = proposeSideEffect(surface)
-  return { tool: surface.name, class: proposed, reason: `proposed: ${reason}` }
+  const { class: proposed, reason, ...doubt } = proposeSideEffect(surface)
+  // What runs elsewhere is in no sandbox of ours, and every call of it leaves this machine.
+  if (draft.transport === 'http' && (proposed !== 'shell' || doubt.isDoubtful))
+    return { tool: surface.name, class: 'network', reason: 'proposed: its server is remote' }
+  return { tool: surface.name, class: proposed, reason: `proposed: ${reason}`, ...doubt }
 }
 
 /** As much as a description that a model reads at every turn should need. */

@@ -81,13 +81,15 @@ function present({ lock, classes, notes }: LockProposal, before: Lock | undefine
     for (const { danger, message } of changes)
       printError(`${danger === 'high' ? red(danger) : danger} ${printableLine(message)}`)
   }
-  for (const { alias, tool, class: given, reason } of classes) {
+  const effects = lock.manifest.allowed_side_effects
+  for (const { alias, tool, class: given, reason, isDoubtful } of classes) {
     const roles = lock.servers[alias]?.tools[tool]?.arguments
     const aims = roles && Object.keys(roles).length > 0 ? dim(`  ${formatRoles(roles)}`) : ''
-    printError(`${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}${aims}`)
+    printError(
+      `${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}${isDoubtful && !effects.includes(given) ? yellow('  kept from the agent') : ''}${aims}`,
+    )
   }
-  const effects = lock.manifest.allowed_side_effects.join(', ') || 'nothing'
-  printError(`${bold(lock.manifest.agent)} may ${bold(effects)}.`)
+  printError(`${bold(lock.manifest.agent)} may ${bold(effects.join(', ') || 'nothing')}.`)
 }
 
 async function isAgreed({ yes }: LockOptions, isUnchanged: boolean): Promise<boolean> {

@@ -23,8 +23,22 @@ test('nearly every recorded tool is proposed exactly the class it has', () => {
   expect(right.length / tools.length).toBeGreaterThan(0.9)
 })
 
+test('a name that holds "run" is no reason for shell, and doubt is said to be doubt', () => {
+  const proposalOf = (tool: Partial<ToolSurface>) => proposeSideEffect({ name: 'x', inputSchema: {}, ...tool })
+  const open = { annotations: { openWorldHint: true } }
+
+  expect(proposalOf({ name: 'get_workflow_run', ...open })).toMatchObject({ class: 'network' })
+  expect(proposalOf({ name: 'list_scripts', annotations: { openWorldHint: false } })).toMatchObject({ class: 'read' })
+  expect(proposalOf({ name: 'console_messages', description: 'Returns messages of the page.' }).isDoubtful).toBe(true)
+  expect(proposalOf({ name: 'rerun_checks', ...open })).not.toHaveProperty('isDoubtful')
+  for (const name of ['run_query', 'run', 'execute', 'frobnicate', 'get_order'])
+    expect(proposalOf({ name }), name).toMatchObject({ isDoubtful: true })
+  for (const name of ['run_command', 'execute_code', 'bash', 'open_terminal'])
+    expect(proposalOf({ name }), name).not.toHaveProperty('isDoubtful')
+})
+
 test.each<[Partial<ToolSurface>, string, string]>([
-  [{ name: 'run_command' }, 'shell', 'its name says "run"'],
+  [{ name: 'run_command' }, 'shell', 'its name says that it runs a command'],
   [
     { name: 'helper', description: 'Executes any shell commands you like.' },
     'shell',
@@ -66,7 +80,7 @@ test.each<[Partial<ToolSurface>, string, string]>([
     'its server says that it is destructive',
   ],
 ])('%j is proposed %s because %s', (tool, expected, reason) => {
-  expect(proposeSideEffect({ name: 'x', inputSchema: {}, ...tool })).toEqual({ class: expected, reason })
+  expect(proposeSideEffect({ name: 'x', inputSchema: {}, ...tool })).toMatchObject({ class: expected, reason })
 })
 
 test('what a server says in its own favour never outweighs a sign of more', () => {

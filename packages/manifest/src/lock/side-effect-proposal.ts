@@ -3,13 +3,19 @@ import type { SideEffect } from '../manifest/manifest.ts'
 import type { ToolSurface } from './surface.ts'
 
 /** A class for a person to confirm, with the reason in words. */
-export type SideEffectProposal = { class: Exclude<SideEffect, 'chain'>; reason: string }
+export type SideEffectProposal = {
+  class: Exclude<SideEffect, 'chain'>
+  reason: string
+  /** Nothing says what the tool does. The class keeps it from agents; it is no reason to let one have that class. */
+  isDoubtful?: true
+}
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
-const shellWords = words(
-  'bash cmd command commands console deploy docker eval exec execute install kill kubectl powershell python repl run script scripts sh shell spawn ssh subprocess sudo terminal',
-)
+const shellWords = words('bash cmd powershell pwsh sh shell ssh subprocess sudo terminal zsh')
+/** What runs something; only together with what is run does it say that this is a program. */
+const runWords = words('eval exec execute invoke kill launch run spawn start')
+const programWords = words('binary code command commands executable process program python script scripts')
 const networkWords = words(
   'api aws azure browse browser bucket cloud crawl discord dns download email emails fetch gcp github gitlab google http https internet jira kafka linear mail navigate news notion online publish s3 scrape send slack sms stripe tweet twitter upload url urls web webhook website websites wikipedia youtube',
 )
@@ -28,7 +34,8 @@ const localParameter = /^(?:.*_)?(?:path|paths|file|files|file_?name|file_?path|
 
 /**
  * What a tool seems to do, from its name, description, parameters and annotations. Strength wins over number: one sign of
- * something stronger is enough, a server's assurance alone never outweighs one, and what says nothing counts as the worst.
+ * something stronger is enough, and a server's assurance alone never outweighs one. What says nothing counts as the worst
+ * and is doubtful.
  */
 export function proposeSideEffect(tool: ToolSurface): SideEffectProposal {
   const shell = shellReason(tool)
@@ -36,18 +43,32 @@ export function proposeSideEffect(tool: ToolSurface): SideEffectProposal {
   const network = networkReason(tool)
   if (network) return { class: 'network', reason: network }
 
+  const verb = wordsOf(tool.name)[0] ?? ''
+  if (runWords.has(verb) && !writeWords.has(verb))
+    return { class: 'shell', reason: `its name says "${verb}" and nothing says what it runs`, isDoubtful: true }
   const write = writeReason(tool)
   const read = readReason(tool)
   if (!write && !read)
-    return { class: 'shell', reason: 'neither its name nor its server says what it does, so it may do anything' }
+    return {
+      class: 'shell',
+      reason: 'neither its name nor its server says what it does, so it may do anything',
+      isDoubtful: true,
+    }
   if (!isLocal(tool))
-    return { class: 'network', reason: `${write ?? read}, and nothing says that it stays on this machine` }
+    return {
+      class: 'network',
+      reason: `${write ?? read}, and nothing says that it stays on this machine`,
+      isDoubtful: true,
+    }
   return write ? { class: 'write', reason: write } : { class: 'read', reason: read ?? '' }
 }
 
 function shellReason({ name, description = '' }: ToolSurface): string | undefined {
-  const word = wordsOf(name).find((each) => shellWords.has(each))
+  const parts = wordsOf(name)
+  const word = parts.find((each) => shellWords.has(each))
   if (word) return `its name says "${word}"`
+  const program = parts.some((each) => runWords.has(each)) && parts.find((each) => programWords.has(each))
+  if (program) return `its name says that it runs a ${program.replace(/s$/, '')}`
   const phrase = commandPhrase.exec(description)?.[0]
   return phrase && `its description speaks of "${excerpt(phrase, 40)}"`
 }
