@@ -16,6 +16,7 @@ import { addSnapshots } from './commands/snapshots-command.ts'
 export function addAgentCommands(program: Command, done: Done): void {
   program.commandsGroup('Work with agents:')
   addTalking(program, done)
+  addRestarting(program, done)
   addWatching(program, done)
   addTask(program, done)
   program.commandsGroup('Review what they did:')
@@ -159,6 +160,18 @@ function addTalking(program: Command, done: Done): void {
     .option(...project)
     .option(...json)
     .action(async (task, options) => done(await (await import('./commands/stop.ts')).resume(task, options)))
+}
+
+function addRestarting(program: Command, done: Done): void {
+  program
+    .command('restart')
+    .summary('have a session take the model, tools and prompt of now')
+    .argument('<task>', taskArgument)
+    .option('--now', 'interrupt the agent; without this, it takes them when it rests')
+    .option('--check', 'only say what would change and what it costs')
+    .option(...project)
+    .option(...json)
+    .action(async (task, options) => done(await (await import('./commands/restart.ts')).restart(task, options)))
 }
 
 function addWatching(program: Command, done: Done): void {

@@ -27,6 +27,7 @@ export const commandExamples: Record<string, readonly string[]> = {
   answer: ['matrix answer', 'matrix answer parser 2', 'matrix answer root "Keep the old name"'],
   stop: ['matrix stop root', 'matrix stop 01M7HH72PA5'],
   resume: ['matrix resume root'],
+  restart: ['matrix restart root --check', 'matrix restart root --now'],
   tree: ['matrix tree', 'matrix tree --watch', 'matrix tree --all --json'],
   watch: ['matrix watch', 'matrix watch parser --verbose'],
   logs: ['matrix logs root', 'matrix logs parser --last 20 --follow', 'matrix logs parser --raw > parser.jsonl'],

@@ -46,6 +46,21 @@ describeInBrowser('looking at one task', () => {
     expect(await conversation().locator('[data-index]').count()).toBeLessThan(80)
   })
 
+  test('after a change of the settings, the panel says what the session runs with and restarts it', async () => {
+    await page.goto(`${world.url}/p/${projectId}/t/${taskId}?panel=about`)
+    const panel = page.getByRole('complementary', { name: 'About the task' })
+    await panel.getByRole('heading', { name: 'Configuration' }).waitFor()
+    const { current } = await world.client.readConfiguration({ projectId, taskId })
+    await world.client.setConfig({ layer: 'global', key: 'model', body: { value: 'claude-opus-4-5' } })
+    await panel.getByText(`model ${current?.model} → claude-opus-4-5`).waitFor()
+    await panel.getByText(/tokens anew instead of from its cache/).waitFor()
+    await panel.getByRole('button', { name: 'Take it at rest' }).click()
+    await panel.getByText('Requested: the agent takes it when it rests.').waitFor()
+
+    expect(await world.client.readConfiguration({ projectId, taskId })).toMatchObject({ isRequested: true })
+    await page.goto(`${world.url}/p/${projectId}/t/${taskId}`)
+  })
+
   test('scrolling back reads what was said before, to the very beginning', async () => {
     await conversation().hover()
     await expect

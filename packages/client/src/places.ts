@@ -26,6 +26,8 @@ export const places: Record<Operation, `${Method} /${string}`> = {
   listMessages: 'GET /api/projects/:projectId/tasks/:taskId/messages',
   withdrawMessage: 'DELETE /api/projects/:projectId/tasks/:taskId/messages/:messageId',
   stopAgent: 'POST /api/projects/:projectId/tasks/:taskId/stop',
+  readConfiguration: 'GET /api/projects/:projectId/tasks/:taskId/configuration',
+  restartAgent: 'POST /api/projects/:projectId/tasks/:taskId/restart',
   resumeAgent: 'POST /api/projects/:projectId/tasks/:taskId/resume',
   compactAgent: 'POST /api/projects/:projectId/tasks/:taskId/compact',
   forkTask: 'POST /api/projects/:projectId/tasks/:taskId/fork',

@@ -24,7 +24,7 @@ export function carryEvent(carry: Carry, event: DurableEvent, place: Kept): void
   carry.state = applyEvent(carry.state, event)
   if (event.type === 'message' && !carry.messages.has(event.message.id)) carry.messages.set(event.message.id, place)
   if (event.type === 'clarification_requested') carry.question = place
-  if (event.type === 'session_config') carry.config = place
+  if (event.type === 'session_config' || event.type === 'config_requested') carry.config = place
   if (event.type === 'fork_marker') carry.fork = place
 }
 

@@ -31,6 +31,8 @@ export type Agent = {
   stopReason: StopReason | undefined
   /** Whether settings have changed since it was launched. */
   isOutdated: boolean
+  /** Whether the user has asked for the configuration of now since it was launched. */
+  takesConfig: boolean
   /** Whether its start waits for the user to approve what it would work by. */
   isHeldUp: boolean
   /** The call with which the agent ended itself; its result is stored together with the end. */

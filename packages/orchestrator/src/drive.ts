@@ -3,9 +3,11 @@ import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, StopReason } from './agent.ts'
+import { commandsOf } from './background.ts'
 import { completeTask, settleCompletion } from './completion.ts'
+import { systemPromptOf } from './configuration.ts'
 import { blockTask, budgetProblem, noticeProblem } from './halt.ts'
-import { ensureWorktree, type Launch } from './launch.ts'
+import { ensureWorktree, interruptAgent, type Launch } from './launch.ts'
 import { unrecorded } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
@@ -37,7 +39,7 @@ export async function driveAgent(ctx: ProjectContext, agent: Agent, launch: Laun
     held.push(event)
     if (isPart) continue
     // Asking for the next event means that this one is stored.
-    const stored = held.splice(0)
+    const stored = withRequest(agent, held.splice(0), isoNow(ctx.world))
     await ctx.log.append(agent.taskId, stored)
     for (const each of stored) await observeFact(ctx, agent, each)
   }
@@ -48,7 +50,7 @@ async function openLoop(
   agent: Agent,
   { task, worktree, events, routes, tools }: Launch,
 ): Promise<AsyncGenerator<Event, AgentResult>> {
-  const { maxTurns, maxDepth, modelAttempts: attempts, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
+  const { maxTurns, modelAttempts: attempts, agent: rootAgent, childAgent = rootAgent } = await ctx.settings()
   const watch = ctx.telemetry?.watch({
     projectId: ctx.id,
     taskId: task.id,
@@ -69,7 +71,7 @@ async function openLoop(
     {
       taskId: task.id,
       model: first.model,
-      systemPrompt: ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth, tools: names }),
+      systemPrompt: await systemPromptOf(ctx, task, names),
       tools: watch ? tools.map((tool) => watchTool(tool, watch)) : tools,
       events,
       signal: agent.abort.signal,
@@ -135,6 +137,17 @@ function isHeldBack(agent: Agent, event: DurableEvent, held: DurableEvent[]): bo
   return event.type === 'assistant_text' || event.type === 'tool_call' || event.type === 'compact_marker'
 }
 
+/**
+ * A configuration that is stored while a newer one is wanted does not settle that wish. After a compaction nothing is cached, so
+ * an agent whose settings have changed takes the new ones.
+ */
+function withRequest({ taskId, isOutdated, takesConfig }: Agent, stored: DurableEvent[], ts: string): DurableEvent[] {
+  const isCompacted = isOutdated && stored.some(({ type }) => type === 'compact_marker')
+  const isConfigured = takesConfig && stored.some(({ type }) => type === 'session_config')
+  if (!isCompacted && !isConfigured) return stored
+  return [...stored, { type: 'config_requested', taskId, ts, by: takesConfig ? 'user' : 'compaction' }]
+}
+
 async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEvent): Promise<void> {
   const { taskId } = agent
   switch (event.type) {
@@ -161,6 +174,9 @@ async function observeFact(ctx: ProjectContext, agent: Agent, event: DurableEven
       break
     case 'messages_consumed':
       ctx.touch(taskId)
+      break
+    case 'config_requested':
+      if (commandsOf(ctx, taskId).length === 0) void interruptAgent(agent, 'refresh')
       break
     default:
   }

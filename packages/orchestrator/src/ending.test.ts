@@ -105,7 +105,7 @@ test('what cannot be ended is left as it is', async () => {
   await office.say('Hello')
   await office.settle()
 
-  for (const ending of Object.keys(endings) as Ending[])
+  for (const ending of ['closeTask', 'deleteTask'] as const)
     await expect(end(office, ending, office.rootId), ending).rejects.toMatchObject({ code: 'TASK_STATUS' })
   await expect(end(office, 'resetTask', folder.id)).rejects.toMatchObject({ code: 'TASK_STATUS' })
   for (const id of [office.rootId, taskId]) expect(await office.task(id)).toMatchObject({ activity: 'waiting' })

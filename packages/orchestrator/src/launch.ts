@@ -59,6 +59,7 @@ export function launchAgent(ctx: ProjectContext, taskId: string): Agent {
     idle: watchIdleness(ctx, taskId),
     stopReason: undefined,
     isOutdated: false,
+    takesConfig: false,
     isHeldUp: false,
     endingCall: undefined,
     callTimes: new Map(),

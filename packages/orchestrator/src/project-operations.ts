@@ -2,18 +2,19 @@ import { readPage } from '@matrix/event-store'
 import { MatrixError, queueMessage } from '@matrix/protocol'
 import type { BackgroundProcess, EventPage, Problem } from '@matrix/protocol/http'
 import { answerApproval } from './approvals.ts'
+import { openForLook, readConfiguration } from './configuration.ts'
 import { deliverMessage } from './delivery.ts'
 import { closeForward, openForward, viewForward } from './forwards.ts'
 import { problemOf, showProblem } from './halt.ts'
 import type { Operations } from './operations.ts'
 import { findOverlaps } from './overlaps.ts'
-import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-context.ts'
+import { type ProjectContext, roleOf, taskAbove } from './project-context.ts'
 import { answerQuestion } from './question.ts'
 import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { findDecision, keepChoice, readSetup } from './setup/setup.ts'
 import { undecided } from './setup/setup-decision.ts'
-import { resumeAgents, stopAgents } from './stop.ts'
+import { restartAgent, resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
 import {
   closeTask,
@@ -98,6 +99,8 @@ export const projectOperations: ProjectOperations = {
 
   stopAgent: async (ctx, { params }) => ({ stopped: await stopAgents(ctx, ctx.tree.get(params.taskId).id) }),
   resumeAgent: async (ctx, { params }) => ({ resumed: await resumeAgents(ctx, ctx.tree.get(params.taskId).id) }),
+  readConfiguration: (ctx, { params }) => readConfiguration(ctx, params.taskId),
+  restartAgent: (ctx, { params, body }) => restartAgent(ctx, params.taskId, { now: body.now ?? false }),
   async compactAgent(ctx, { params }) {
     await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }), {
       byPerson: true,
@@ -115,13 +118,7 @@ export const projectOperations: ProjectOperations = {
     const task = ctx.tree.get(params.taskId)
     const running = ctx.agents.get(task.id)?.tools
     if (running) return running.view()
-    const tools = await ctx.tools.open({
-      taskId: task.id,
-      worktree: task.worktreePath ?? '',
-      agents: agentsAbove(ctx, task.id),
-      approve: async () => ({ decision: 'deny' }),
-      onBackgroundStart: () => () => {},
-    })
+    const tools = await openForLook(ctx, task)
     return tools.view().finally(() => tools.close())
   },
   listProcesses: async (ctx) =>

@@ -149,13 +149,17 @@ async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableE
   }
   await reportRecentlyLost(ctx, task.id, events)
   if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
-  const last = events.findLast(({ type }) => type !== 'message' && type !== 'session_config')
+  const last = events.findLast(({ type }) => !configures(type) && type !== 'message')
   if (last?.type === 'error' && last.code === 'STORAGE_FULL') {
     await tellOfRoom(ctx, task.id, { wake: false })
     return 'continued'
   }
   if (await isBlocked(ctx, task, last)) return 'waiting'
   return isWaiting(events) ? 'waiting' : 'continued'
+}
+
+function configures(type: DurableEvent['type']): boolean {
+  return type === 'session_config' || type === 'config_requested'
 }
 
 const news: ReadonlySet<QueueMessage['source']> = new Set(['tree_change', 'task_complete', 'background_complete'])

@@ -1,6 +1,8 @@
 import { type ErrorCode, MatrixError, printableLine, queueMessage, type TaskNode } from '@matrix/protocol'
+import type { SessionConfiguration } from '@matrix/protocol/http'
 import type { Agent } from './agent.ts'
 import { commandsOf } from './background.ts'
+import { readConfiguration } from './configuration.ts'
 import { deliverMessage, isHeldByPerson } from './delivery.ts'
 import { markStopped } from './drive.ts'
 import { haltTask, problemOf } from './halt.ts'
@@ -108,4 +110,29 @@ export async function refreshAgent(ctx: ProjectContext, agent: Agent): Promise<v
   if (!agent.isOutdated || !isFree) return
   if (problem) ctx.halted.set(taskId, { kind: 'blocked', problem })
   await interruptAgent(agent, 'refresh')
+}
+
+/**
+ * Has a session take the configuration of now, with its conversation as it is. The request is stored first, so that it outlives
+ * a crash; an agent that works takes it when it rests, or at once with `now`.
+ */
+export async function restartAgent(
+  ctx: ProjectContext,
+  taskId: string,
+  { now }: { now: boolean },
+): Promise<SessionConfiguration> {
+  const task = ctx.tree.get(taskId)
+  if (task.status === 'closed')
+    throw new MatrixError('TASK_STATUS', `Task ${task.id} is closed`, { hint: 'Reset it to let it start over.' })
+  const before = await readConfiguration(ctx, task.id)
+  if (!before.current) return before
+  const agent = ctx.agents.get(task.id)
+  if (agent) agent.takesConfig = true
+  await ctx.log.append(task.id, [{ type: 'config_requested', taskId: task.id, ts: isoNow(ctx.world), by: 'user' }])
+  ctx.touch(task.id)
+  if (!agent) return { ...before, isRequested: true }
+  agent.isOutdated = true
+  await refreshAgent(ctx, agent)
+  if (now && ctx.agents.get(task.id) === agent) await interruptAgent(agent, 'refresh')
+  return { ...before, isRequested: true }
 }

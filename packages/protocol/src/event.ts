@@ -152,6 +152,8 @@ export const DurableEvent = z.discriminatedUnion('type', [
     systemPrompt: z.string(),
     tools: z.array(ToolSpec),
   }),
+  /** The next launch takes the configuration of that moment, in place of the last `session_config`. */
+  z.object({ type: z.literal('config_requested'), ...stamp, by: z.enum(['user', 'compaction']) }),
   z.object({ type: z.literal('error'), ...stamp, code: z.string(), message: z.string(), hint: z.string().optional() }),
   z.object({ type: z.literal('agent_stopped'), ...stamp, reason: z.string() }),
   /** Stored before the user is told that a stopped task resumes. */
@@ -215,6 +217,7 @@ export function isPersistedByEmitEvent(event: Event): event is DurableEvent {
     case 'budget_warning':
     case 'budget_exceeded':
     case 'session_config':
+    case 'config_requested':
     case 'error':
     case 'agent_stopped':
     case 'agent_resumed':

@@ -1,7 +1,7 @@
 import { type Event, errors } from '@matrix/protocol'
 import type { WantedCompaction } from './conversation.ts'
 import type { ProviderResponse } from './provider-adapter.ts'
-import { type Run, record } from './run.ts'
+import { type Run, record, takeRoute } from './run.ts'
 import { configOf } from './start.ts'
 import { apiCall, takeTurn } from './turn.ts'
 import { takeMessages } from './waiting.ts'
@@ -31,11 +31,13 @@ export async function* compactWhenFull(run: Run): AsyncGenerator<Event, void> {
   const checkpoint = readCheckpoint(wanted.answer ?? '').checkpoint ?? (yield* writeCheckpoint(run, wanted))
   if (run.exit || checkpoint === undefined) return
   const requests = [...run.conversation.requests()]
-  const config = run.conversation.config()
-  const text = buildCompactedContext({ memory: await run.readMemory(), checkpoint, requests, limit: ledgerLimit(run) })
+  const memory = await run.readMemory()
   // One batch: the marker, and all that has to be known after it.
   yield record(run, { type: 'compact_marker', checkpoint })
-  if (config) yield record(run, configOf(run.route, config))
+  // Nothing is left in the provider's cache, so the session takes the configuration of now.
+  await takeRoute(run, (run.isElsewhere ? undefined : run.routes[0]) ?? run.route, run.offered)
+  yield record(run, configOf(run.route, run.offered))
+  const text = buildCompactedContext({ memory, checkpoint, requests, limit: ledgerLimit(run) })
   yield record(run, { type: 'compacted_resume', text, requests, ...(wanted.idle && { idle: true }) })
   run.redeliver = true
   // What arrived while the summary was written is the first thing to be heard after it.

@@ -3,6 +3,7 @@ import {
   type Event,
   type LiveEvent,
   nothingSpent,
+  removeInvisibleDeep,
   type Spent,
   type ToolSpec,
 } from '@matrix/protocol'
@@ -65,8 +66,12 @@ export type Run = {
   readMemory: () => Promise<string> | string
   maxOutputTokens: number
 
+  /** The configuration that the caller has now; the session's own may be older. */
+  offered: { systemPrompt: string; tools: ToolSpec[] }
   routes: Route[]
   route: Route
+  /** The first route failed, so that another one is used. */
+  isElsewhere: boolean
   conversation: Conversation
   /** Kept to rebuild the conversation for another provider. */
   events: DurableEvent[]
@@ -116,8 +121,10 @@ export function openRun(
     retry: { ...defaultRetry, ...request.retry },
     readMemory: request.readMemory ?? (() => ''),
     maxOutputTokens: request.maxOutputTokens ?? defaultMaxOutputTokens,
+    offered: removeInvisibleDeep({ systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) }),
     routes: [route, ...(request.fallbacks ?? [])],
     route,
+    isElsewhere: false,
     conversation: openConversation(adapter),
     events: [],
     prepared: new Uint8Array(),
@@ -134,6 +141,10 @@ export function openRun(
     metered: { at: ports.now(), waitedMs: 0 },
     waitedMs: request.waitedMs ?? (() => 0),
   }
+}
+
+function toSpec({ name, description, inputSchema }: ToolSpec): ToolSpec {
+  return { name, description, inputSchema }
 }
 
 /** Time at work begins to count from now on. */

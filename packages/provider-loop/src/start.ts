@@ -1,4 +1,4 @@
-import { type DurableEvent, type Event, loopTools, removeInvisibleDeep, type ToolSpec } from '@matrix/protocol'
+import { type DurableEvent, type Event, loopTools, type ToolSpec } from '@matrix/protocol'
 import { interruptedText } from './conversation.ts'
 import { type AgentRequest, applyEvent, type Route, type Run, record, takeRoute } from './run.ts'
 import { readDone } from './tools.ts'
@@ -9,10 +9,9 @@ type SessionConfig = Extract<DurableEvent, { type: 'session_config' }>
 /** Brings the conversation back to where the session left it, or begins one. */
 export async function* startRun(run: Run, request: AgentRequest): AsyncGenerator<Event> {
   const events = [...(request.events ?? [])]
-  const frozen = events.findLast((event): event is SessionConfig => event.type === 'session_config')
+  const frozen = findFrozen(events)
   const route = findRoute(run.routes, frozen)
-  const settings =
-    frozen ?? removeInvisibleDeep({ systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) })
+  const settings = frozen ?? run.offered
 
   await takeRoute(run, route ?? run.route, settings)
   for (const event of events) applyEvent(run, event)
@@ -27,11 +26,19 @@ export async function* startRun(run: Run, request: AgentRequest): AsyncGenerator
   if (!run.compact && run.conversation.pendingCalls().length === 0) yield* takeMessages(run)
 }
 
+/** What the session is bound to, unless another configuration has been asked for since. */
+function findFrozen(events: DurableEvent[]): SessionConfig | undefined {
+  const last = events.findLast(({ type }) => type === 'session_config' || type === 'config_requested')
+  return last?.type === 'session_config' ? last : undefined
+}
+
+const leavesEnd: ReadonlySet<string> = new Set(['tool_result', 'budget_warning', 'config_requested'])
+
 /** How a session ended, if the last thing in it is a `done` that was heard, and nobody has said or noted anything since. */
 function findEnd(events: DurableEvent[]): Run['exit'] {
   const last = events.findLastIndex((event) => event.type === 'turn_completed')
   const after = events.slice(last + 1)
-  if (after.some(({ type }) => type !== 'tool_result' && type !== 'budget_warning')) return undefined
+  if (after.some(({ type }) => !leavesEnd.has(type))) return undefined
   const heard = after.flatMap((event) => (event.type === 'tool_result' && !event.isError ? [event.callId] : []))
   const done = events.findLast((event) => event.type === 'tool_call' && event.name === loopTools.done)
   if (done?.type !== 'tool_call' || !heard.includes(done.callId)) return undefined
@@ -53,10 +60,6 @@ export function configOf(
   { systemPrompt, tools }: { systemPrompt: string; tools: ToolSpec[] },
 ) {
   return { type: 'session_config' as const, provider: adapter.name, model, systemPrompt, tools }
-}
-
-function toSpec({ name, description, inputSchema }: ToolSpec): ToolSpec {
-  return { name, description, inputSchema }
 }
 
 const waitingTools: ReadonlySet<string> = new Set([loopTools.yield, loopTools.clarify])

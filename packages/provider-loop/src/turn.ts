@@ -196,6 +196,7 @@ async function* changeRoute(run: Run, failure: Failure): AsyncGenerator<Event, b
     type: 'status',
     text: `${run.route.adapter.name} ${run.route.model} cannot go on (${failure.message}); changing to ${next.adapter.name} ${next.model}.`,
   })
+  run.isElsewhere = true
   await takeRoute(run, next, config)
   yield record(run, configOf(next, config))
   return true

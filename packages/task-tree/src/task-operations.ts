@@ -109,8 +109,9 @@ export async function updateTask(
 
 /** What may be done to a task for good: everything but the root ends, and a folder has no beginning to go back to. */
 export function checkEnding(task: TaskNode, verb: 'closed' | 'deleted' | 'reset'): void {
-  refuseRoot(task, verb)
+  // A reset keeps the sub tasks: the root's conversation begins anew above them.
   if (verb === 'reset') refuseFolder(task, verb)
+  else refuseRoot(task, verb)
 }
 
 /**

@@ -49,6 +49,30 @@ test('a project is named by its name, its folder or the start of its id', async 
   })
 })
 
+const configuration = {
+  current: { provider: 'anthropic', model: 'a', tools: ['x'] },
+  offered: { provider: 'anthropic', model: 'b', tools: ['x'] },
+  changes: { model: true, prompt: false, addedTools: [], removedTools: [], changedTools: [] },
+  isRequested: false,
+  cache: { tokens: 12_400, usd: 0.042 },
+}
+
+test('restart says what a session takes and what that costs, and --check does nothing', async () => {
+  const restarted = { ...configuration, isRequested: true }
+  const { env, asked } = await fakeDaemon({ ...here, readConfiguration: configuration, restartAgent: restarted })
+  const checked = await matrix(['restart', 'root', '--check'], { env })
+  const before = asked.filter(({ operation }) => operation === 'restartAgent').length
+  const done = await matrix(['restart', 'root', '--now'], { env })
+
+  const cost = 'The provider reads 12k tokens anew instead of from its cache: at most $0.0420 once.'
+  expect(checked.stdout).toBe(
+    `“Ship it” runs with an older configuration. The settings would give it:\n  model a → b\n${cost}\n`,
+  )
+  expect(before).toBe(0)
+  expect(done.stdout).toBe(`“Ship it” takes the configuration of now at once:\n  model a → b\n${cost}\n`)
+  expect(asked.at(-1)).toMatchObject({ operation: 'restartAgent', body: { now: true } })
+})
+
 const ada = {
   GIT_AUTHOR_NAME: 'Ada',
   GIT_AUTHOR_EMAIL: 'ada@example.com',

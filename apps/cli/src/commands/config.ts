@@ -47,7 +47,7 @@ export async function setConfig(key: string, value: string | undefined, options:
     })
   const view = await settings.set(layer, key, readValue(text))
   if (options.json) printJson(view.entries.filter((one) => one.key === key || one.key.startsWith(`${key}.`)))
-  else print(`Set ${printableLine(key)} ${whereOf(layer)}.`)
+  else print(`Set ${printableLine(key)} ${whereOf(layer)}.${frozenNote(key)}`)
   return tellProblems(view, options)
 }
 
@@ -60,6 +60,14 @@ export async function unsetConfig(key: string, options: Options): Promise<ExitCo
   if (options.json) printJson(view.entries.filter((one) => one.key === key))
   else print(`Took ${printableLine(key)} out ${whereOf(layer)}.`)
   return tellProblems(view, options)
+}
+
+const frozenKeys: ReadonlySet<string> = new Set(['model', 'childModel', 'defaultAuth', 'childAuth', 'maxDepth'])
+
+/** Sessions are bound to their model, tools and prompt, which the provider has cached. */
+function frozenNote(key: string): string {
+  if (!frozenKeys.has(key)) return ''
+  return ' Sessions that have begun take it at their next compaction, or with: matrix restart <task>'
 }
 
 const layers = ['global', 'repo', 'local'] as const

@@ -31,10 +31,15 @@ export function App() {
 
 async function feedUntil(signal: AbortSignal): Promise<void> {
   try {
-    await runFeed({ signal, onConfig: () => void queryClient.invalidateQueries({ queryKey: ['config'] }) })
+    await runFeed({ signal, onConfig: () => void invalidateConfig() })
   } catch (error) {
     const { code } = describeFailure(error)
     if (code === 'AUTH_REQUIRED' || code === 'AUTH_FAILED') await signIn()
     else sayFailure(error)
   }
+}
+
+/** What sessions would be given follows from the settings. */
+function invalidateConfig(): Promise<unknown> {
+  return Promise.all(['config', 'configuration'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })))
 }

@@ -10,7 +10,7 @@ const pauseMs = 60_000
 export const emptyLog: WorkLog = { lastSeq: 0, spans: [] }
 
 // Words on their way to an agent are no work of its own, and neither is what ends its work.
-const foreign = new Set(['message', 'fork_marker', 'task_started', 'session_config'])
+const foreign = new Set(['message', 'fork_marker', 'task_started', 'session_config', 'config_requested'])
 
 /** Goes on where the log ended. What an agent did before a fork was done by another one and is left out. */
 export function addToLog(log: WorkLog, events: readonly SessionEvent[]): WorkLog {

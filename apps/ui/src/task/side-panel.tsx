@@ -19,6 +19,7 @@ import { StatusDot } from '../parts/status-dot.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { claimsOf } from '../tools/server-standing.ts'
 import { useTools } from '../tools/tools-query.ts'
+import { Configuration } from './configuration.tsx'
 import { RawEvents } from './raw-events.tsx'
 
 type SidePanelProps = {
@@ -66,6 +67,11 @@ function About({ task }: { task: TaskView }) {
       <Section title="Context">
         <Context task={task} />
       </Section>
+      {task.folder ? null : (
+        <Section title="Configuration">
+          <Configuration task={task} />
+        </Section>
+      )}
       <Section title="Children">
         <Children task={task} />
       </Section>

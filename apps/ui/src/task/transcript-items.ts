@@ -23,6 +23,7 @@ const silent: ReadonlySet<string> = new Set<DurableEvent['type']>([
   'tool_result',
   'turn_completed',
   'session_config',
+  'config_requested',
   'summarization_request',
   'compacted_resume',
 ])

@@ -1,4 +1,4 @@
-import { loopTools, orchestratorTools } from '@matrix/protocol'
+import { loopTools, orchestratorTools, type ToolSpec } from '@matrix/protocol'
 import { createLoopTools, type ToolDefinition, type ToolExecResult } from '@matrix/provider-loop'
 import * as z from 'zod'
 import type { Agent } from '../agent.ts'
@@ -6,6 +6,7 @@ import { askAboutFlow } from '../flow-question.ts'
 import { noticeGit } from '../git-note.ts'
 import { originOfOwnCall } from '../origin.ts'
 import type { ProjectContext } from '../project-context.ts'
+import type { AgentTools } from '../tool-host.ts'
 import { isoNow } from '../world.ts'
 import { type AgentServer, ownTools } from './agent-server.ts'
 import { mayCall, type OwnTool } from './own-tool.ts'
@@ -23,6 +24,18 @@ export async function createAgentTools(
   const own = offered.map((tool) => bind(ctx, agent, server, tool))
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   return [...own, ...verbs, ...(await externalTools(ctx, agent))]
+}
+
+/** The same tools as the model is told of them, in the same order, without an agent to call them. */
+export async function listToolSpecs(tools: AgentTools): Promise<ToolSpec[]> {
+  const own = ownTools.filter((tool) => tool.name === loopTools.done || mayCall({ tools }, tool))
+  const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
+  const specs = own.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }))
+  return [...specs, ...verbs, ...(await tools.specs())].map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }))
 }
 
 /** Calls that have the same effect however often they are made, and may be made again after a crash. */

@@ -27,6 +27,6 @@ export function servedName(wireName: string): string {
 }
 
 /** Whether an agent may call a tool, by what the user and its manifest say. */
-export function mayCall({ tools }: Agent, { name, sideEffect }: OwnTool): boolean {
+export function mayCall({ tools }: Pick<Agent, 'tools'>, { name, sideEffect }: OwnTool): boolean {
   return !tools || tools.allows({ name: servedName(name), side_effect_class: sideEffect })
 }

@@ -338,7 +338,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
         toolsOf: ({ name }) => ({ ...tools, grantOf: async () => simulateGrant(planted.rights?.[name]) }),
         setupOf: () => noSetup,
         promptsOf: () => ({ system: () => 'You are an agent.', header: ({ task }) => `Task: ${task.title}` }),
-        routes: () => [{ adapter, model: modelName }],
+        routes: (now) => [{ adapter, model: now.model ?? modelName }],
         provider: () => ({ kind: 'mock', model: null }),
         sandbox: () => ({ isActive: false, reason: null }),
         isDemo: () => false,

@@ -260,6 +260,7 @@ const samples: Event[] = [
   { type: 'rewind_marker', ...stamp, upTo: 7 },
   { type: 'budget_warning', ...spent },
   { type: 'budget_exceeded', ...spent },
+  { type: 'config_requested', ...stamp, by: 'user' },
   { type: 'session_config', ...stamp, provider: 'p', model: 'm', systemPrompt: 's', tools: [] },
   { type: 'error', ...stamp, code: 'INTERNAL', message: 'Broken' },
   { type: 'agent_stopped', ...stamp, reason: 'by you' },

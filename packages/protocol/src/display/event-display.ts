@@ -105,6 +105,11 @@ function displayContent(event: Event, options: EventDisplayOptions): Display {
         ...prose(event.systemPrompt, options),
         ...prose(event.tools.map(({ name }) => name).join('\n'), options),
       ])
+    case 'config_requested':
+      return trace(
+        'Configuration',
+        `The next start takes the current settings, asked for by ${event.by === 'user' ? 'a user' : 'a compaction'}`,
+      )
     case 'error':
       return display({
         speaker: 'system',

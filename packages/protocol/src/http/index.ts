@@ -1,5 +1,6 @@
 export { CheckoutFiles, findCheckoutFiles } from './checkout-file.ts'
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
+export { isChanged, SessionConfiguration } from './configuration.ts'
 export { DaemonFile } from './daemon-file.ts'
 export { daemonFileName } from './daemon-file-name.ts'
 export { DeviceView, PublicJwk } from './device.ts'

@@ -119,6 +119,7 @@ const rows: { [Type in DurableEvent['type']]: { event: Omit<Extract<DurableEvent
   budget_warning: { event: budget, changes: settled },
   budget_exceeded: { event: budget, changes: { problem: { type: 'budget_exceeded', ...budget } } },
   session_config: { event: { ...stamp, provider: 'p', model: 'm', systemPrompt: '', tools: [] }, changes: {} },
+  config_requested: { event: { ...stamp, by: 'user' }, changes: {} },
   error: {
     event: { ...stamp, code: 'STORAGE_FULL', message: 'Full' },
     changes: { problem: { type: 'error', ...stamp, code: 'STORAGE_FULL', message: 'Full' } },

@@ -84,7 +84,13 @@ export function foldSession(events: Iterable<FoldedEvent>, known: SessionState =
   return state
 }
 
-const keepsProblem: ReadonlySet<string> = new Set(['error', 'budget_exceeded', 'message', 'session_config'])
+const keepsProblem: ReadonlySet<string> = new Set([
+  'error',
+  'budget_exceeded',
+  'message',
+  'session_config',
+  'config_requested',
+])
 
 function change(state: SessionState, event: FoldedEvent): SessionState {
   switch (event.type) {
@@ -134,6 +140,7 @@ function change(state: SessionState, event: FoldedEvent): SessionState {
     case 'notice':
     case 'budget_warning':
     case 'session_config':
+    case 'config_requested':
       return state
     default:
       event satisfies never

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { TaskId } from '../../task.ts'
+import { SessionConfiguration } from '../configuration.ts'
 import { route } from '../route.ts'
 import { BackgroundProcess, TaskView, ToolsView } from '../task-view.ts'
 import { inProject, ofTask, reference, TaskRef } from './fields.ts'
@@ -16,6 +17,24 @@ export const agentRoutes = {
     {
       params: ofTask,
       response: z.object({ resumed: z.array(TaskId) }),
+    },
+  ),
+  readConfiguration: route(
+    'GET /api/projects/:projectId/tasks/:taskId/configuration',
+    'agent',
+    'Which model, tools and prompt a session runs with, and which the settings would give it now',
+    { params: ofTask, response: SessionConfiguration },
+  ),
+  restartAgent: route(
+    'POST /api/projects/:projectId/tasks/:taskId/restart',
+    'agent',
+    'Has a session take the configuration of now, with its conversation as it is',
+    {
+      params: ofTask,
+      body: z.object({
+        now: z.boolean().optional().describe('Interrupt the agent instead of waiting until it rests.'),
+      }),
+      response: SessionConfiguration,
     },
   ),
   compactAgent: route(
