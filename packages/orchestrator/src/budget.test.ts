@@ -66,9 +66,9 @@ test('the nearest task above that still runs hears that a budget is used up', as
   const office = await openOffice({ shop: () => wait, Part: ends, Piece: works })
   await office.say('Hello')
   const partId = await office.create('Part')
-  const pieceId = await office.create('Piece', partId)
   await office.say('Go', { taskId: partId })
   await office.settle()
+  const pieceId = await office.create('Piece', partId)
   expect((await office.task(partId)).status).toBe('passed')
   const params = { projectId: office.projectId, taskId: pieceId }
   await office.orchestrator().updateTask({ params, query: {}, body: { budgetUsd: 2.5 * TURN_USD } })

@@ -8,9 +8,9 @@ const fails = { calls: [{ name: loopTools.done, input: { status: 'failed', summa
 
 test('a task that was done when news came is not started for them by a restart, and still waits for review', async () => {
   const office = await openOffice({ shop: () => finish, Part: () => finish }, { planted: withChanges })
-  const taskId = await office.create('Part')
   await office.say('Go')
   await office.settle()
+  const taskId = await office.create('Part')
   await office.say('Go', { taskId })
   await office.settle()
   const calls = office.machine.modelCalls()
@@ -37,9 +37,9 @@ test('after a restart a person is told again why a task failed', async () => {
 
 test('a task that failed and was told of something since is still put before a person after a restart', async () => {
   const office = await openOffice({ shop: () => fails, Part: () => finish })
-  const taskId = await office.create('Part')
   await office.say('Go')
   await office.settle()
+  const taskId = await office.create('Part')
   await office.say('Go', { taskId })
   await office.settle()
   await office.restart()
