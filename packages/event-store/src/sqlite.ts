@@ -29,8 +29,8 @@ export async function loadSqlite(): Promise<Sqlite> {
   } catch (error) {
     throw new MatrixError('STORAGE_FAILED', `SQLite cannot be loaded on Node ${process.versions.node}`, {
       hint: isModern
-        ? 'Install Matrix again with this Node and with optional dependencies.'
-        : 'Install Python 3, make and a C++ compiler and then Matrix again, or use Node 22.14 or newer, which needs none.',
+        ? 'Install it again with this Node and with optional dependencies. Sessions alone need none: openJsonlEventStore.'
+        : 'Install it again with optional dependencies, for which this Node needs Python 3, make and a C++ compiler (22.14 and newer need none). Sessions alone need none: openJsonlEventStore.',
       cause: error,
     })
   }

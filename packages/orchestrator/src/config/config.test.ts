@@ -122,6 +122,15 @@ test.each([
   await expect(config.set('repo', key, JSON.parse(value), project)).rejects.toMatchObject({ code: 'CONFIG_FORBIDDEN' })
 })
 
+test('a mode for the repository of Matrix itself is refused with the reason', async () => {
+  const { config } = open({ [globalFile]: '{ "selfBootstrap": true }' })
+
+  const { settings, problems } = await config.resolve(project)
+  expect(settings.selfBootstrap).toBe(false)
+  expect(problems).toMatchObject([{ message: expect.stringContaining('works on its own repository as on any other') }])
+  await expect(config.set('local', 'selfBootstrap', true, project)).rejects.toThrow('without a mode')
+})
+
 test('a layer that is not JSON is named with its line and left out, and the others count', async () => {
   const { config } = open({ [globalFile]: '{ "model": "g" }', [repoFile]: '{\n  "model": "r",\n  "childModel" "r"\n}' })
   const { settings, problems } = await config.resolve(project)

@@ -401,8 +401,10 @@ export const settings = {
     default: {},
   },
   selfBootstrap: {
-    description: 'Whether this project is Matrix itself.',
-    schema: z.boolean(),
+    description: 'Can only be false: Matrix works on its own repository as on any other.',
+    schema: z
+      .boolean()
+      .refine((isOn) => !isOn, 'false: Matrix works on its own repository as on any other, without a mode'),
     layers: usersOwn,
     merge: 'override',
     default: false,
