@@ -18,6 +18,9 @@ export type DetectOptions = {
   mode?: Mode | undefined
 }
 
+/** Loaded with the first file that needs it. */
+let toml: Promise<typeof import('./document/toml-document.ts')> | undefined
+
 /** Any file that Matrix reads, in any syntax: `verify`, `import`, `lock` and `agent add` all come through here. */
 export async function detectDocument(
   bytes: Uint8Array,
@@ -25,8 +28,8 @@ export async function detectDocument(
 ): Promise<DetectedDocument> {
   const kind = findFileKind(bytes, fileName)
   if (kind?.name === 'TOML') {
-    const { parseToml } = await import('./document/toml-document.ts')
-    const document = parseToml(bytes)
+    toml ??= import('./document/toml-document.ts')
+    const document = (await toml).parseToml(bytes)
     return { ...document, format: detectFormat(document.value, fileName), syntax: 'TOML' }
   }
   const document = readJson(bytes, fileName, mode)

@@ -40,9 +40,13 @@ export async function verifyDocument(
 type Around = { environment: EnvironmentLookup | undefined; fileName: string | undefined }
 type Checker = (value: unknown, around: Around) => Problem[] | Promise<Problem[]>
 
-/** Files of other programs. */
-const checkImported: Checker = async (value, { fileName }) =>
-  (await import('./import/client-check.ts')).checkServers(value, { fileName })
+let clientCheck: Promise<typeof import('./import/client-check.ts')> | undefined
+
+/** Files of other programs. A folder holds many, and an import is looked up again each time. */
+const checkImported: Checker = async (value, { fileName }) => {
+  clientCheck ??= import('./import/client-check.ts')
+  return (await clientCheck).checkServers(value, { fileName })
+}
 
 // What runs is checked at once; the other formats bring code that most checks never need.
 const checkers: Record<Format, Checker> = {

@@ -43,6 +43,8 @@ function locateInJson(text: string): Locate {
   let tree: Node | undefined | null = null
   const properties: Properties = new Map()
   return (path, at) => {
+    // The document as a whole: most files of no known format have a finding there, and need no tree for it.
+    if (path.length === 0) return { offset: text.length - text.trimStart().length, length: text.trim() === '' ? 0 : 1 }
     if (tree === null) tree = parseTree(text, [], { allowTrailingComma: true })
     return tree && nearestNode(tree, path, at, properties)
   }

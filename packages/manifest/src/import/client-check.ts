@@ -24,8 +24,7 @@ function textOf({ template }: Piece): string {
 
 function pinProblems({ name, path, launch }: FoundServer): Problem[] {
   if (launch.transport !== 'stdio') return []
-  const command = textOf(launch.command)
-  const launcher = parseLauncher(command, launch.args.map(textOf))
+  const launcher = parseLauncher(textOf(launch.command), launch.args.map(textOf))
   if (launcher.kind === 'unclear') {
     const message = `Cannot tell which package "${name}" starts: ${launcher.why}.`
     const fix = 'Start the package itself, with its exact version (`npx -y name@1.2.3`), or a file of this machine.'
@@ -87,8 +86,10 @@ function secretsIn(value: unknown, path: Path): Problem[] {
 const namesVariable = /(?:^|_)env_var$|_vars$/
 
 function isSecret(step: string | number | undefined, value: string): boolean {
-  const name = typeof step === 'string' && !namesVariable.test(step) && !isFillIn(value) ? step : ''
-  return isLiteralCredential(name, withoutGaps(value))
+  const name = typeof step === 'string' && !namesVariable.test(step) ? step : ''
+  const text = withoutGaps(value)
+  // Most values are none at all, which is told the soonest.
+  return isLiteralCredential(name, text) && (isLiteralCredential('', text) || !isFillIn(value))
 }
 
 /** `your_token_here`, `put-key-here`, `ntn_****`, `...`: words for the reader, as examples have them, in place of a secret. */
@@ -104,6 +105,7 @@ function isFillIn(value: string): boolean {
 }
 
 function withoutGaps(text: string): string {
+  if (!text.includes('{')) return text
   return text.replace(/(?<!\$)\{(?:env|file):[^{}]*\}/g, '${_}')
 }
 

@@ -25,6 +25,8 @@ export function parseTemplate(
 ): Template {
   const parts: (string | Gap)[] = []
   let end = 0
+  // Nearly every text of a file has no gap.
+  if (!/[${]/.test(text)) return text === '' ? [] : [text]
   for (const found of text.matchAll(new RegExp(`\\$env:([A-Za-z_]\\w*)|${pattern.source}`, 'g'))) {
     const [whole, name, expression = ''] = found
     const filling = name === undefined ? fill(expression) : [environmentGap(name)]
