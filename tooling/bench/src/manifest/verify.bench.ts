@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { verifyDocument } from '@matrix/manifest'
+import { parseTOML } from 'toml-eslint-parser'
 import { type Benchmark, interleave } from '../figure.ts'
 
 const count = 1000
@@ -17,6 +18,8 @@ export const benchmark: Benchmark = {
         parse: () => files.forEach((file) => void JSON.parse(readFileSync(file, 'utf8'))),
         verify: () => verifyAll(files),
       })
+      const mixed = Array.from({ length: count }, (_, index) => writeMixed(folder, index))
+      const mixedTimes = await interleave(7, { parse: () => parseAll(mixed), verify: () => reportAll(mixed) })
       return [
         {
           name: `verify ${count} manifests of 12 servers, 128 tools`,
@@ -24,6 +27,14 @@ export const benchmark: Benchmark = {
           ours: times.verify,
           floor: times.parse,
           against: 'read + JSON.parse',
+          limit: 6,
+        },
+        {
+          name: `verify ${count} files of six kinds, as a folder holds them`,
+          unit: 'ms',
+          ours: mixedTimes.verify,
+          floor: mixedTimes.parse,
+          against: 'read + JSON.parse or TOML parser',
           limit: 6,
         },
       ]
@@ -38,6 +49,50 @@ async function verifyAll(files: string[]): Promise<void> {
     const { findings } = await verifyDocument(readFileSync(file))
     if (findings.length > 0) throw new Error(`${file}: ${findings[0]?.message}`)
   }
+}
+
+function parseAll(files: string[]): void {
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8')
+    if (file.endsWith('.toml')) parseTOML(text)
+    else JSON.parse(text)
+  }
+}
+
+async function reportAll(files: string[]): Promise<void> {
+  for (const file of files) {
+    const { format, findings } = await verifyDocument(readFileSync(file), { fileName: basename(file) })
+    const isOther = file.endsWith('package.json')
+    if ((format === undefined) !== isOther) throw new Error(`${file}: ${findings[0]?.message}`)
+  }
+}
+
+/** Manifests, settings of four programs, and a file of no known format, in turns. */
+function writeMixed(folder: string, index: number): string {
+  const start = (server: number) => ({ command: 'npx', args: ['-y', `@scope/server-${server}@1.0.${index}`] })
+  const each = <Entry>(entry: (server: number) => Entry) =>
+    Object.fromEntries(Array.from({ length: 8 }, (_, server) => [`server-${server}`, entry(server)]))
+  const toml = Array.from({ length: 8 }, (_, server) => {
+    const { command, args } = start(server)
+    return `[mcp_servers.server-${server}]\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n`
+  })
+  const kinds: (() => [string, string])[] = [
+    () => ['client.mcp.json', JSON.stringify({ mcpServers: each(start) }, null, 2)],
+    () => ['vscode.json', JSON.stringify({ servers: each(start) }, null, 2)],
+    () => ['opencode.json', JSON.stringify({ mcp: each((server) => opencodeEntry(start(server))) }, null, 2)],
+    () => ['config.toml', toml.join('\n')],
+    () => ['package.json', JSON.stringify({ name: 'x', dependencies: each((server) => `^${server}.0.0`) }, null, 2)],
+  ]
+  const kind = kinds[index % 6]
+  if (!kind) return writeManifest(folder, index)
+  const [name, text] = kind()
+  const file = join(folder, `${index}-${name}`)
+  writeFileSync(file, text)
+  return file
+}
+
+function opencodeEntry({ command, args }: { command: string; args: string[] }): object {
+  return { type: 'local', command: [command, ...args] }
 }
 
 function writeManifest(folder: string, index: number): string {
