@@ -52,6 +52,17 @@ test('an append of which the last line is missing never happened', async () => {
   expect(await readAgain()).toEqual(texts.slice(0, 4))
 })
 
+test('a first append torn in its header too is an empty session, but zeros in a header before a whole event are damage', async () => {
+  const [header = '', first] = lines
+  const torn = Buffer.from(`${header}\n${first?.slice(0, 40)}`).fill(0, 1, 3)
+  disk.writeNow(path, torn)
+  const store = await openJsonlEventStore('/data', { fileSystem: disk.boot() })
+  expect(await store.append('s', await store.claim('s', 'me'), [said('first')])).toBe(1)
+
+  disk.writeNow(path, Buffer.from(`${header}\n${first}\n`).fill(0, 1, 3))
+  expect(await findOnRead()).toMatchObject({ line: 1, message: expect.stringContaining('zero') })
+})
+
 test('a header that was never finished is an empty session', async () => {
   disk.writeNow(path, Buffer.from('{"seq":0,"format":"matrix'))
   const store = await openJsonlEventStore('/data', { fileSystem: disk.boot() })

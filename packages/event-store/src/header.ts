@@ -11,8 +11,10 @@ export async function readVersion(file: OpenFile, path: string, sessionId: strin
   if (!line) return undefined
   const first = parse(line)
   if (isBareEvent(first)) return 0
-  if (!lineHolds(line, 0, undefined))
+  if (!lineHolds(line, 0, undefined)) {
+    if (line.includes(0) && !(await hasLineAfter(file, line))) return undefined
     throw corrupt(await describeDamage(file, path, 0, { from: 0, to: await file.size() }))
+  }
 
   const header = first as Header
   if (header.v > FORMAT_VERSION)
@@ -46,6 +48,11 @@ async function readFirstLine(file: OpenFile): Promise<Bytes | undefined> {
     if (newline >= 0) return bytes.subarray(0, newline)
     if (reach >= size) return undefined
   }
+}
+
+// A power cut in the first append leaves no event whole, so nothing was acknowledged: that is for the tail to cut.
+async function hasLineAfter(file: OpenFile, first: Bytes): Promise<boolean> {
+  return (await readBytes(file, { from: first.byteLength + 1, to: await file.size() })).includes(10)
 }
 
 function parse(line: Bytes): unknown {
