@@ -1,4 +1,5 @@
 import { type FoldedEvent, readsInput } from '@matrix/protocol/session'
+import { STARTED } from './earlier-event.ts'
 import { findSum, parseLine, statedSeq } from './line.ts'
 import type { LineBatch } from './session-reader.ts'
 import type { FileSpan } from './span.ts'
@@ -50,7 +51,8 @@ export function headsOf({ lines, seq, end }: LineBatch): HeadBatch {
 function findHead(text: string): { event: EventHead } | undefined {
   const [, type, , ts = '', callId, name] = beginning.exec(text) ?? []
   if (type === 'assistant_text') return { event: { type, ts } }
-  if (type === 'tool_result' && callId !== undefined) return { event: { type, ts, callId } }
+  if (type === 'tool_result' && callId !== undefined && !text.includes(`"text":"${STARTED}`))
+    return { event: { type, ts, callId } }
   if (type === 'tool_call' && callId !== undefined && name !== undefined && !readsInput(name))
     return { event: { type, ts, callId, name } }
   return undefined

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
 import type { Bytes } from './bytes.ts'
+import { fromEarlier } from './earlier-event.ts'
 import { type Line, parseLine } from './line.ts'
 import type { FileSpan } from './span.ts'
 
@@ -19,6 +20,7 @@ export function eachLine({ bytes, start, end, offset }: FileSpan, take: (line: L
       const line = lines[index]
       // Not checked yet, so it may be anything; the header alone has no event.
       if (!line || (!line.event && line.seq !== 0)) return
+      if (line.event) line.event = fromEarlier(line.event)
       take(line, offset + (block.starts[index] as number) - start)
     }
     at = block.end

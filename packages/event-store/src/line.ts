@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DurableEvent } from '@matrix/protocol'
 import type { Bytes } from './bytes.ts'
+import { fromEarlier } from './earlier-event.ts'
 
 /** The major version of the file format; the first line of every session names it. */
 export const FORMAT_VERSION = 1
@@ -60,7 +61,9 @@ export function findSum(line: Bytes): string | undefined {
 /** The line as data, or undefined if it is not JSON. Whether it can be trusted is for the chain to say. */
 export function parseLine(text: string): Line | undefined {
   try {
-    return JSON.parse(text) as Line
+    const line = JSON.parse(text) as Line
+    if (line?.event) line.event = fromEarlier(line.event)
+    return line
   } catch {
     return undefined
   }

@@ -67,6 +67,23 @@ test('runEventMigrations brings all sessions up and names those it cannot', asyn
   expect(disk.readNow('/data/01K0A.jsonl')?.toString()).toContain('"format":"matrix-session"')
 })
 
+test('a result that names a background process in words only has it in a field when it is read', async () => {
+  const stamp = { taskId: 's', ts: '2026-01-01T00:00:00.000Z' }
+  const result = (text: string, isError = false): DurableEvent => ({
+    ...{ type: 'tool_result', ...stamp, callId: 'c' },
+    ...{ content: [{ type: 'text', text }], isError },
+  })
+  const store = await open()
+  const started = result('Started in the background as bg_1.')
+  const others = [
+    result('Started in the background as bg_1.', true),
+    result('It said: Started in the background as x.'),
+  ]
+  await store.append('s', await store.claim('s', 'me'), [started, ...others])
+
+  expect(await store.readActive('s')).toEqual([{ ...started, background: { processId: 'bg_1' } }, ...others])
+})
+
 test('a crash at any step of a migration leaves a session that opens with everything in it', async () => {
   for (let step = 1; step < 60; step += 1)
     for (const kind of ['kill', 'power'] as const) {

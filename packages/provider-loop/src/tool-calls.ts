@@ -15,9 +15,10 @@ export async function* callTools(run: Run, calls: ToolUse[]): AsyncGenerator<Eve
       if (question) yield record(run, { type: 'clarification_requested', clarificationId: call.callId, ...question })
       continue
     }
-    const { content, isError, origin } = result
+    const { content, isError, origin, background } = result
     finished.push({ call, content })
-    yield record(run, { type: 'tool_result', callId: call.callId, content, isError, ...(origin && { origin }) })
+    const kept = { ...(origin && { origin }), ...(background && { background }) }
+    yield record(run, { type: 'tool_result', callId: call.callId, content, isError, ...kept })
     if (result.control?.kind === 'exit')
       run.exit ??= { exitReason: result.control.exitReason, output: result.control.output }
   }

@@ -13,6 +13,8 @@ export type ToolExecResult = {
   control?: LoopControl
   /** Where the content came from; kept with the result. The model is not told. */
   origin?: Origin
+  /** The process that the call has left running; kept with the result. */
+  background?: { processId: string }
 }
 
 /** A tool that the model is told of, and what runs when it is called. */

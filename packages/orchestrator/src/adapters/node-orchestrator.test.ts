@@ -108,8 +108,10 @@ test('a command that was left running says how it ended, with its exit code and 
   })
   const ends: unknown[] = []
   const called: unknown[] = []
+  const left: unknown[] = []
   orchestrator.subscribe((frame) => {
     if (frame.kind === 'event' && frame.event.type === 'tool_call') called.push(frame.event.uri)
+    if (frame.kind === 'event' && frame.event.type === 'tool_result') left.push(frame.event.background)
     if (frame.kind !== 'event' || frame.event.type !== 'message') return
     const message = frame.event.message as { source: string }
     if (message.source === 'background_complete') ends.push(message)
@@ -122,6 +124,7 @@ test('a command that was left running says how it ended, with its exit code and 
     patience,
   )
 
+  expect(left[0]).toEqual({ processId: expect.stringMatching(/^bg_/) })
   expect(ends).toMatchObject([{ command: bash.input.command, exitCode: 3, output: 'all green' }])
   // What Matrix itself provides has no address; what a manifest pins has.
   expect(called).toEqual([expect.stringMatching(/^matrix:\/\/tool\/mcp\/mxd\/bash@\d/), undefined, undefined])

@@ -250,11 +250,12 @@ function openAgentTools(
     )
     const { content, structured, isError } = result
     const started = name === builtinTools.bash && input.background === true ? Started.safeParse(structured) : undefined
-    if (started?.success) {
-      begun.set(started.data.id, startedAt)
-      watch(context.callId, started.data.id, String(input.command))
-    }
-    return { content, isError, origin: await originOf(name, result) }
+    const answer = { content, isError, origin: await originOf(name, result) }
+    if (!started?.success) return answer
+    const processId = started.data.id
+    begun.set(processId, startedAt)
+    watch(context.callId, processId, String(input.command))
+    return { ...answer, background: { processId } }
   }
 
   function told(spec: ToolSpec): Told {

@@ -60,7 +60,8 @@ export function simulateTools(
           // Nothing outlives the tools that started it, and nobody hears of it from them.
           if (!isClosed) onEnd({ ...process, exitCode: 0, output: 'all green' })
         })
-        return { content: [{ type: 'text', text: 'Started in the background as p1.' }], isError: false }
+        const content = [{ type: 'text' as const, text: 'Started in the background as p1.' }]
+        return { content, isError: false, background: { processId: process.processId } }
       },
       allows: () => true,
       uriOf: (name) => `matrix://tool/${name}@1`,
