@@ -43,7 +43,7 @@ export async function deliverMessage(
       ctx.touch(task.id)
     }
     // What was read long ago wakes nobody when it is said again.
-    const isUnread = !isKnown || ctx.facts.of(task.id).pending.has(message.id)
+    const isUnread = !isKnown || ctx.facts.of(task.id).state.pending.some(({ id }) => id === message.id)
     const mayGoOn = byPerson || !isHeldByPerson(ctx, task.id)
     if (wake && isUnread && mayGoOn && !ctx.isClosing) launchAgent(ctx, task.id)
   })

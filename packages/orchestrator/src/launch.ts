@@ -8,7 +8,7 @@ import {
   mergeSources,
   type TaskNode,
 } from '@matrix/protocol'
-import { foldSession } from '@matrix/protocol/session'
+import { foldSession, isWaiting } from '@matrix/protocol/session'
 import { createMessageQueue, executeTool, type Route, type ToolDefinition } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
 import type { Agent, EventOf, StopReason } from './agent.ts'
@@ -16,7 +16,7 @@ import { openAgentServer } from './agent-tools/agent-server.ts'
 import { createAgentTools, isRepeatable } from './agent-tools/agent-tools.ts'
 import { messageIdOf } from './agent-tools/call-id.ts'
 import { askForApproval } from './approvals.ts'
-import { forgetCommands, noteBackgroundStart, reportLostProcesses } from './background.ts'
+import { forgetCommands, noteBackgroundStart, reportLost } from './background.ts'
 import { completeTask, type Done } from './completion.ts'
 import { driveAgent, keepsStopped, markStopped } from './drive.ts'
 import { checkCallFlow } from './flow-question.ts'
@@ -27,7 +27,6 @@ import type { Ask } from './server-approval.ts'
 import { awaitDecision, orAborted } from './setup/setup.ts'
 import { describeEffect, runSetup } from './setup/setup-run.ts'
 import { budgetsOf } from './task-budgets.ts'
-import { isWaiting } from './waiting.ts'
 import { isoNow } from './world.ts'
 
 /** What an agent needs to run: everything that had to be looked up, made or brought back. */
@@ -102,16 +101,14 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
   }
   // What arrived when nobody took messages any more is in the session, and deserves an agent that reads it.
   const goesOn =
-    agent.stopReason === 'refresh'
-      ? await hasMore(ctx, agent.taskId).catch(() => false)
-      : !agent.stopReason && agent.queue.hasWaking()
+    agent.stopReason === 'refresh' ? hasMore(ctx, agent.taskId) : !agent.stopReason && agent.queue.hasWaking()
   if (isFinished && goesOn && !ctx.isClosing) launchAgent(ctx, agent.taskId)
 }
 
 /** Whether a session has more to do than to wait: a message may have reached the agent just when it was put to sleep. */
-async function hasMore(ctx: ProjectContext, taskId: string): Promise<boolean> {
-  if ([...ctx.facts.of(taskId).pending.values()].some(isWaking)) return true
-  return !ctx.halted.has(taskId) && !isWaiting(await ctx.log.readActive(taskId))
+function hasMore(ctx: ProjectContext, taskId: string): boolean {
+  const { state } = ctx.facts.of(taskId)
+  return state.pending.some(isWaking) || (!ctx.halted.has(taskId) && !isWaiting(state))
 }
 
 function leave(ctx: ProjectContext, agent: Agent): void {
@@ -151,7 +148,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
 
   await openSession(ctx, { task, worktree, routes, tools })
   if (note) await ctx.log.append(taskId, [{ type: 'notice', taskId, ts: isoNow(ctx.world), text: note }])
-  await reportLostProcesses(ctx, taskId)
+  await reportLost(ctx, taskId)
   const events = await ctx.log.readActive(taskId)
   await recordUntrusted(ctx, taskId, events)
   const repeated = await repeatOrphans(ctx, agent, events, tools)

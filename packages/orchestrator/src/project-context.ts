@@ -89,8 +89,8 @@ export type ProjectContext = {
   readonly room: RoomWatch
   /** Commands that run in the background, by the id of the message that will tell of their end. */
   readonly processes: Map<string, BackgroundCommand & { taskId: string; startedAt: string }>
-  /** Whose sessions were looked through for commands that ran when Matrix ended. */
-  readonly searchedForLost: Set<string>
+  /** Commands that have ended and whose end is being delivered, by the same id. */
+  readonly endingProcesses: Set<string>
   /** Ports of sandboxes that the user reaches, by id. */
   readonly forwards: Map<string, OpenForward>
   /** Ends the wait for each open question. */

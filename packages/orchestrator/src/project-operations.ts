@@ -78,11 +78,11 @@ export const projectOperations: ProjectOperations = {
     await tellTaskAbove(ctx, task.id, id, text)
     return { messageId: id, waitsFor }
   },
-  listMessages: async (ctx, { params }) => [...ctx.facts.of(ctx.tree.get(params.taskId).id).pending.values()],
+  listMessages: async (ctx, { params }) => [...ctx.facts.of(ctx.tree.get(params.taskId).id).state.pending],
   async withdrawMessage(ctx, { params }) {
     const task = ctx.tree.get(params.taskId)
     const agent = ctx.agents.get(task.id)
-    const isPending = ctx.facts.of(task.id).pending.has(params.messageId)
+    const isPending = ctx.facts.of(task.id).state.pending.some(({ id }) => id === params.messageId)
     if (!isPending || (agent && !agent.queue.withdraw(params.messageId)))
       throw new MatrixError('MESSAGE_CONSUMED', 'This message does not wait any more')
     const ts = new Date(ctx.world.clock.now()).toISOString()

@@ -1,4 +1,4 @@
-import { type DataStore, findResumeState } from '@matrix/event-store'
+import type { DataStore } from '@matrix/event-store'
 import {
   type BudgetKind,
   budgetKinds,
@@ -10,6 +10,7 @@ import {
   type TaskNode,
 } from '@matrix/protocol'
 import type { Frame, Problem, ProjectView } from '@matrix/protocol/http'
+import { foldSession, resumeStateOf } from '@matrix/protocol/session'
 import type { Route } from '@matrix/provider-loop'
 import {
   createTree,
@@ -176,7 +177,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     }),
     processes: new Map(),
     forwards: new Map(),
-    searchedForLost: new Set(),
+    endingProcesses: new Set(),
     questionTimers: new Map(),
     approvals: new Map(),
     setup: ports.setup,
@@ -352,16 +353,14 @@ function taskFromSession(
   { name, baseBranch }: Pick<Rebuilding, 'name' | 'baseBranch'>,
 ): TaskNode {
   const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent } = started
-  const end = events.findLast(
-    (event): event is EventOf<'orchestration_completed'> => event.type === 'orchestration_completed',
-  )
-  const isDone = findResumeState(events) === 'done'
+  const state = foldSession(events)
   const untrusted = findUntrusted(events)
   return {
     id,
     title: title || name,
     description,
-    status: isDone ? (end?.exitReason === 'done_passed' ? 'passed' : 'failed') : 'in_progress',
+    status:
+      resumeStateOf(state) === 'done' ? (state.end?.exitReason === 'done_passed' ? 'passed' : 'failed') : 'in_progress',
     branch: branch || null,
     parentId,
     children: [],

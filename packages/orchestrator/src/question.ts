@@ -1,5 +1,5 @@
-import { findOrphanedToolCalls } from '@matrix/event-store'
-import { type DurableEvent, loopTools, MatrixError, queueMessage } from '@matrix/protocol'
+import { type DurableEvent, MatrixError, queueMessage } from '@matrix/protocol'
+import { unaskedQuestion } from '@matrix/protocol/session'
 import type { EventOf } from './agent.ts'
 import { deliverMessage } from './delivery.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -80,40 +80,11 @@ async function settle(ctx: ProjectContext, { id, taskId, clarificationId, answer
   ctx.touch(taskId)
 }
 
-/** A question whose call was stored and which nobody was asked, as a crash leaves it. It is stored now. */
-export async function askUnasked(
-  ctx: ProjectContext,
-  taskId: string,
-  events: DurableEvent[],
-): Promise<Asked | undefined> {
-  const call = findOrphanedToolCalls(events).find(({ name }) => name === loopTools.clarify)
-  const since = call ? events.slice(events.indexOf(call)) : []
-  const isAsked = since.some(
-    (event) => event.type === 'clarification_requested' && event.clarificationId === call?.callId,
-  )
-  const { question, options } = (call?.input ?? {}) as { question?: unknown; options?: string[] }
-  if (!call || isAsked || typeof question !== 'string') return undefined
-  const asked: Asked = {
-    type: 'clarification_requested',
-    taskId,
-    ts: isoNow(ctx.world),
-    clarificationId: call.callId,
-    question,
-    ...(options && { options }),
-  }
+/** Asks a question whose call was stored and which was not asked, as a crash leaves it. */
+export async function askUnasked(ctx: ProjectContext, taskId: string): Promise<Asked | undefined> {
+  const unasked = unaskedQuestion(ctx.facts.of(taskId).state)
+  if (!unasked) return undefined
+  const asked: Asked = { type: 'clarification_requested', taskId, ts: isoNow(ctx.world), ...unasked }
   await ctx.log.append(taskId, [asked])
   return asked
-}
-
-const endsQuestions: ReadonlySet<string> = new Set(['orchestration_completed', 'fork_marker', 'rewind_marker'])
-
-/** The question that a session still waits for, if any. One that was open when its agent ended, was forked or was taken back, is nobody's. */
-export function findOpenQuestion(events: DurableEvent[]): Asked | undefined {
-  const end = events.findLastIndex(({ type }) => endsQuestions.has(type))
-  const asked = events.findLast((event): event is Asked => event.type === 'clarification_requested')
-  if (!asked || events.indexOf(asked) < end) return undefined
-  const isAnswered = events
-    .slice(events.indexOf(asked))
-    .some((event) => event.type === 'clarification_answered' && event.clarificationId === asked.clarificationId)
-  return isAnswered ? undefined : asked
 }

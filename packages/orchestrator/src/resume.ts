@@ -1,22 +1,20 @@
-import { findPendingMessages, findResumeState, type Repair, readPage } from '@matrix/event-store'
-import { type DurableEvent, isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
+import type { Repair } from '@matrix/event-store'
+import { isWaking, MatrixError, type QueueMessage, type TaskNode } from '@matrix/protocol'
 import type { Problem } from '@matrix/protocol/http'
-import { foldSession } from '@matrix/protocol/session'
+import { isWaiting, resumeStateOf, type SessionState } from '@matrix/protocol/session'
 import { totalTokens } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
-import type { EventOf } from './agent.ts'
-import { reportLongLost, reportRecentlyLost } from './background.ts'
+import { reportLost } from './background.ts'
 import { settleCompletion } from './completion.ts'
 import { budgetProblem, haltTask, noticeProblem, problemOf, tellTaskAbove } from './halt.ts'
 import { launchAgent } from './launch.ts'
 import type { ProjectContext } from './project-context.ts'
-import { askUnasked, findOpenQuestion, openQuestion } from './question.ts'
+import { askUnasked, openQuestion } from './question.ts'
 import { reviewTask } from './review-attention.ts'
 import { tellOfRoom } from './room-watch.ts'
 import { archiveOldSessions } from './session-retention.ts'
 import { askForSetup, findDecision } from './setup/setup.ts'
 import { deliverNotices, heedBudget, tidyClosed } from './tasks.ts'
-import { isWaiting } from './waiting.ts'
 
 export type ProjectResumed = { waiting: number; continued: number; ended: number; problems: string[] }
 
@@ -28,10 +26,10 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   loadCosts(ctx)
 
   const launched: string[] = []
-  const waiting: string[] = []
   const unreadable: { task: TaskNode; problem: Problem }[] = []
   const tasks = ctx.tree.list().filter(({ folder }) => !folder)
   await settleSessions(ctx, tasks)
+  for (const { id } of tasks) loadFacts(ctx, id)
   for (const task of tasks) {
     const verdict = await judge(ctx, task).catch((error) => {
       const problem = problemOf(error)
@@ -42,7 +40,6 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
     })
     resumed[verdict] += 1
     if (verdict === 'continued') launched.push(task.id)
-    if (verdict === 'waiting') waiting.push(task.id)
   }
   await tidyClosed(ctx).catch((error) => resumed.problems.push(problemOf(error).message))
   await deliverNotices(ctx)
@@ -54,7 +51,6 @@ export async function resumeProject(ctx: ProjectContext): Promise<ProjectResumed
   await heedBudget(ctx, ctx.tree.root().id)
   // Asked before anything is sent: the first message should not be the one that waits.
   if (!(await findDecision(ctx))) void askForSetup(ctx).catch(() => undefined)
-  void reportLongLost(ctx, waiting)
   void archiveOldSessions(ctx).catch(() => undefined)
   return resumed
 }
@@ -78,6 +74,7 @@ export async function repairTask(ctx: ProjectContext, taskId: string): Promise<R
   const repair = await ctx.store.repairSession(task.id)
   if (!repair) return undefined
   await ctx.store.index.catchUp()
+  loadFacts(ctx, task.id)
   ctx.halted.delete(task.id)
   ctx.attention.removeOf(task.id, 'failure')
   if ((await judge(ctx, task)) === 'continued') launchAgent(ctx, task.id)
@@ -98,6 +95,14 @@ function loadCosts(ctx: ProjectContext): void {
       })
 }
 
+/** Takes in what a session means, as the index knows it, so that nothing has to be read for it. */
+function loadFacts(ctx: ProjectContext, taskId: string): void {
+  const summary = ctx.store.index.findSession(taskId)
+  if (!summary || summary.archive) return
+  const { lastSeq, lastAt, state } = summary
+  ctx.facts.load(taskId, { lastSeq, lastAt, state })
+}
+
 type Verdict = 'waiting' | 'continued' | 'ended'
 
 async function judge(ctx: ProjectContext, task: TaskNode): Promise<Verdict> {
@@ -106,60 +111,40 @@ async function judge(ctx: ProjectContext, task: TaskNode): Promise<Verdict> {
     if (task.status === 'in_progress') await recordTask(ctx.tree, task.id, { status: 'pending' })
     return 'ended'
   }
-  ctx.facts.load(task.id, { lastSeq: summary.lastSeq, lastAt: summary.lastAt })
   if (task.status === 'closed') return 'ended'
-  // What ended, and heard nothing since, has nothing to go on with: its last line tells, and the rest need not be read.
-  const end = task.status === 'in_progress' ? undefined : await readLastEnd(ctx, task.id)
-  if (end) {
-    await remind(ctx, task, end)
-    return 'ended'
-  }
-  return judgeEvents(ctx, task, await ctx.log.readActive(task.id))
+  // What is damaged is said now, and not when its agent wakes.
+  if (summary.damage) for await (const _ of ctx.store.read(task.id));
+  else if (task.status === 'in_progress') await ctx.log.readActive(task.id)
+  else await ctx.store.lastSeq(task.id)
+  return judgeState(ctx, task, ctx.facts.of(task.id).state)
 }
 
-type End = EventOf<'orchestration_completed'>
+async function judgeState(ctx: ProjectContext, task: TaskNode, state: SessionState): Promise<Verdict> {
+  const isDone = resumeStateOf(state) === 'done'
+  if (isDone) await repairEnd(ctx, task, state)
+  const question = state.question ?? (await askUnasked(ctx, task.id))
+  if (question && !isDone && task.status === 'in_progress') await openQuestion(ctx, question)
 
-async function readLastEnd(ctx: ProjectContext, taskId: string): Promise<End | undefined> {
-  const { events } = await readPage(ctx.store, taskId, { limit: 1 })
-  return events.map(({ event }) => event as DurableEvent).find(isEnd)
-}
-
-function isEnd(event: DurableEvent): event is End {
-  return event.type === 'orchestration_completed'
-}
-
-async function judgeEvents(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<Verdict> {
-  const state = findResumeState(events)
-  const pending = findPendingMessages(events)
-  ctx.facts.load(task.id, { lastSeq: ctx.facts.of(task.id).lastSeq, lastAt: ctx.facts.of(task.id).lastAt, pending })
-  if (state === 'done') await repairEnd(ctx, task, events)
-  const question = findOpenQuestion(events) ?? (await askUnasked(ctx, task.id, events))
-  if (question && state !== 'done' && task.status === 'in_progress') await openQuestion(ctx, question)
-
-  if (foldSession(events).hold) {
+  if (state.hold) {
     if (task.status !== 'in_progress') return 'ended'
     ctx.halted.set(task.id, { kind: 'stopped' })
     return 'waiting'
   }
-  const isHeard = wakes({ isDone: state === 'done', isAsking: question !== undefined && isWaiting(events) })
-  if (pending.some(isHeard)) return 'continued'
-  if (state === 'done' || task.status !== 'in_progress') {
-    await remind(ctx, task, events.findLast(isEnd))
+  const isHeard = wakes({ isDone, isAsking: question !== undefined && isWaiting(state) })
+  if (state.pending.some(isHeard)) return 'continued'
+  if (isDone || task.status !== 'in_progress') {
+    await remind(ctx, task, state)
     return 'ended'
   }
-  await reportRecentlyLost(ctx, task.id, events)
-  if ([...ctx.facts.of(task.id).pending.values()].some(isHeard)) return 'continued'
-  const last = events.findLast(({ type }) => !configures(type) && type !== 'message')
-  if (last?.type === 'error' && last.code === 'STORAGE_FULL') {
+  await reportLost(ctx, task.id)
+  if (ctx.facts.of(task.id).state.pending.some(isHeard)) return 'continued'
+  const { problem } = state
+  if (problem?.type === 'error' && problem.code === 'STORAGE_FULL') {
     await tellOfRoom(ctx, task.id, { wake: false })
     return 'continued'
   }
-  if (await isBlocked(ctx, task, last)) return 'waiting'
-  return isWaiting(events) ? 'waiting' : 'continued'
-}
-
-function configures(type: DurableEvent['type']): boolean {
-  return type === 'session_config' || type === 'config_requested'
+  if (problem) await block(ctx, task, problem)
+  return problem || isWaiting(state) ? 'waiting' : 'continued'
 }
 
 const news: ReadonlySet<QueueMessage['source']> = new Set(['tree_change', 'task_complete', 'background_complete'])
@@ -175,23 +160,20 @@ function wakes({ isDone, isAsking }: { isDone: boolean; isAsking: boolean }): (m
     !(isAsking && message.source === 'background_complete')
 }
 
-/** Whether the last thing that happened was a problem that only a person can solve. */
-async function isBlocked(ctx: ProjectContext, task: TaskNode, last: DurableEvent | undefined): Promise<boolean> {
-  if (last?.type !== 'error' && last?.type !== 'budget_exceeded') return false
+/** The last thing that happened was a problem that only a person can solve. */
+async function block(ctx: ProjectContext, task: TaskNode, last: NonNullable<SessionState['problem']>): Promise<void> {
   const { code, message, hint = '' } = last.type === 'error' ? last : budgetProblem(last)
   ctx.halted.set(task.id, { kind: 'blocked', problem: { code, message, hint } })
   await noticeProblem(ctx, task.id, { code, message, hint }, last.ts)
-  return true
 }
 
 /** The session says that the task has ended; the tree is brought to say the same. */
-async function repairEnd(ctx: ProjectContext, task: TaskNode, events: DurableEvent[]): Promise<void> {
-  if (task.status !== 'in_progress') return
-  const end = events.findLast(isEnd)
-  if (end) await settleCompletion(ctx, task.id, { success: end.exitReason === 'done_passed', output: end.output })
+async function repairEnd(ctx: ProjectContext, task: TaskNode, { end }: SessionState): Promise<void> {
+  if (task.status !== 'in_progress' || !end) return
+  await settleCompletion(ctx, task.id, { success: end.exitReason === 'done_passed', output: end.output })
 }
 
-async function remind(ctx: ProjectContext, task: TaskNode, end: End | undefined): Promise<void> {
+async function remind(ctx: ProjectContext, task: TaskNode, { end }: SessionState): Promise<void> {
   if (task.status === 'failed')
     ctx.attention.add({
       id: `failure:${task.id}`,

@@ -88,7 +88,7 @@ export async function resumeBlocked(ctx: ProjectContext, codes: readonly ErrorCo
     const status = ctx.tree.find(taskId)?.status
     if (halt.kind !== 'blocked' || !codes.some((code) => code === halt.problem.code)) continue
     if (status === undefined || status === 'closed' || ctx.isClosing) continue
-    if (ctx.facts.of(taskId).pending.size > 0) launchAgent(ctx, taskId)
+    if (ctx.facts.of(taskId).state.pending.length > 0) launchAgent(ctx, taskId)
     else await letGoOn(ctx, taskId)
   }
 }

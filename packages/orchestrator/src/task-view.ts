@@ -22,7 +22,7 @@ export function viewTask(ctx: ProjectContext, task: TaskNode): TaskView {
     contextTokens: agent?.contextTokens ?? null,
     contextWindow: agent?.contextWindow ?? null,
     model: agent?.model ?? null,
-    pendingMessages: fact.pending.size,
+    pendingMessages: fact.state.pending.length,
     lastSeq: fact.lastSeq,
     lastAt: fact.lastAt ?? null,
     needs: ctx.attention.kindsOf(task.id),
@@ -36,8 +36,8 @@ export function viewTaskDetail(ctx: ProjectContext, task: TaskNode, agentName: s
     ...viewTask(ctx, task),
     agentName,
     targetBranch: (above ? above.branch : task.baseBranch) ?? null,
-    pending: [...fact.pending.values()],
-    usage: { ...fact.usage },
+    pending: [...fact.state.pending],
+    usage: { ...fact.state.usage },
   }
 }
 

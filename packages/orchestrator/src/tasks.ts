@@ -7,6 +7,7 @@ import {
   queueMessage,
   type TaskNode,
 } from '@matrix/protocol'
+import { foldSession } from '@matrix/protocol/session'
 import {
   acknowledgeNotice,
   checkEnding,
@@ -282,7 +283,8 @@ export async function forkTask(
       worktreePath,
     }
     const seq = await ctx.store.copySessionFrom(source.id, target.id, await ctx.log.fence(target.id), marker, { upTo })
-    ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts })
+    const state = foldSession(await ctx.log.readActive(target.id))
+    ctx.facts.load(target.id, { lastSeq: seq, lastAt: marker.ts, state })
   }
   return changed(ctx, ctx.tree.get(target.id))
 }

@@ -1,6 +1,9 @@
 import { type DataStore, type EventStore, findPendingMessages, findResumeState } from '@matrix/event-store'
 import type { DurableEvent, TokenUsage } from '@matrix/protocol'
 import { addCosts } from '@matrix/protocol/display'
+import { foldSession } from '@matrix/protocol/session'
+
+const damaged = new WeakSet<readonly DurableEvent[]>()
 
 export type Sessions = ReadonlyMap<string, readonly DurableEvent[]>
 
@@ -14,6 +17,7 @@ export async function readSessions(log: EventStore): Promise<Map<string, Durable
       for await (const batch of log.read(sessionId)) events.push(...batch.map(({ event }) => event as DurableEvent))
     } catch {
       // What follows the damage cannot be read.
+      damaged.add(events)
     }
   }
   return sessions
@@ -34,7 +38,8 @@ export function indexSessions(sessions: Sessions): Pick<DataStore['index'], 'fin
     findSession(sessionId) {
       const events = sessions.get(sessionId)
       if (!events) return undefined
-      return { sessionId, lastSeq: events.length, lastAt: events.at(-1)?.ts, archive: undefined } as never
+      const known = { sessionId, lastSeq: events.length, lastAt: events.at(-1)?.ts, archive: undefined }
+      return { ...known, state: foldSession(events), damage: damaged.has(events) ? {} : undefined } as never
     },
     costs: () =>
       [...sessions].flatMap(([session, events]) =>
