@@ -1,11 +1,12 @@
 import { findPendingMessages } from '@matrix/event-store'
 import { checkRequest } from '@matrix/mock-provider'
-import { loopTools } from '@matrix/protocol'
+import { loopTools, orchestratorTools } from '@matrix/protocol'
 import { checkpointSections } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
 import { openOffice, type Script } from './simulation/office.testing.ts'
 
 const summary = `<summary>${checkpointSections.map((section) => `## ${section}\nAs before.`).join('\n')}</summary>`
+const wait = { calls: [{ name: loopTools.yield }] }
 const summarises: Script = ({ last }) =>
   last.includes('<summary>') ? { text: summary } : { calls: [{ name: loopTools.yield }] }
 
@@ -56,4 +57,42 @@ test('an agent that was compacted while it waited only waits after a restart, an
   await office.say('What was it?')
   await office.settle()
   expect(office.machine.requests.at(-1)?.text).toContain('Remember the milk')
+})
+
+test('slash commands work as messages: they are run, an unknown one is refused, and two slashes are words', async () => {
+  const office = await openOffice({ shop: summarises })
+  await office.say('Remember the milk')
+  await office.settle()
+  await office.say('/compact')
+  await office.settle()
+  expect((await office.events()).filter(({ type }) => type === 'compact_marker')).toHaveLength(1)
+  await office.say('/budget 5')
+  expect(await office.task()).toMatchObject({ budgetUsd: 5 })
+  await office.say('/stop')
+  expect(await office.task()).toMatchObject({ activity: 'stopped' })
+  await expect(office.say('/nonsense')).rejects.toThrow('There is no command /nonsense')
+  await office.say('//compact is what I mean')
+  await office.settle()
+
+  expect(office.machine.requests.at(-1)?.text).toContain('"/compact is what I mean"')
+})
+
+test('an agent has a sub task compacted with /compact, and nobody else', async () => {
+  const office = await openOffice({
+    shop({ calls, last }) {
+      const taskId = /Compact (\w{26})/.exec(last)?.[1]
+      if (!taskId || calls.at(-1)?.input.taskId === taskId) return wait
+      return { calls: [{ name: orchestratorTools.sendMessage, input: { taskId, content: '/compact' } }] }
+    },
+    Part: summarises,
+  })
+  const taskId = await office.create('Part')
+  await office.say('Go', { taskId })
+  await office.say(`Compact ${taskId}`)
+  await office.settle()
+  await office.say(`Compact ${office.rootId}`)
+  await office.settle()
+
+  expect((await office.events(taskId)).filter(({ type }) => type === 'compact_marker')).toHaveLength(1)
+  expect((await office.events()).filter(({ type }) => type === 'compact_marker')).toEqual([])
 })

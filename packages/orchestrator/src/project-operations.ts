@@ -14,6 +14,7 @@ import { repairTask } from './resume.ts'
 import { mergeTask, readTaskChanges } from './review.ts'
 import { findDecision, keepChoice, readSetup } from './setup/setup.ts'
 import { undecided } from './setup/setup-decision.ts'
+import { compactTask, runSlashCommand } from './slash.ts'
 import { restartAgent, resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
 import {
@@ -70,7 +71,10 @@ export const projectOperations: ProjectOperations = {
   async sendMessage(ctx, { params, body }) {
     const task = ctx.tree.get(params.taskId)
     const id = `user/${body.requestId ?? ctx.world.newId()}`
-    const { text, images } = body
+    const { images } = body
+    const said = images?.length ? { text: body.text } : await runSlashCommand(ctx, task.id, body.text)
+    if ('command' in said) return { messageId: id, waitsFor: null, command: said.command }
+    const { text } = said
     const waitsFor = task.worktreePath === null ? await findObstacle(ctx) : null
     await deliverMessage(ctx, task.id, queueMessage.user({ id, text, ...(images?.length && { images }) }), {
       byPerson: true,
@@ -102,9 +106,7 @@ export const projectOperations: ProjectOperations = {
   readConfiguration: (ctx, { params }) => readConfiguration(ctx, params.taskId),
   restartAgent: (ctx, { params, body }) => restartAgent(ctx, params.taskId, { now: body.now ?? false }),
   async compactAgent(ctx, { params }) {
-    await deliverMessage(ctx, params.taskId, queueMessage.compact({ id: `compact/${ctx.world.newId()}` }), {
-      byPerson: true,
-    })
+    await compactTask(ctx, params.taskId)
     return null
   },
   forkTask: async (ctx, { params, body }) =>

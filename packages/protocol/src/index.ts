@@ -30,6 +30,7 @@ export {
 export { removedNote, removeInvisible, removeInvisibleDeep } from './invisible-text.ts'
 export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
 export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
+export { type CommandName, parseComposed, slashCommands, suggestCommands } from './slash-command.ts'
 export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
 export {
   BUILTIN_ALIAS,

@@ -24,8 +24,10 @@ export async function send(name: string, words: readonly string[], options: Send
   const place = await openTask(name, options)
   const { client, project, task } = place
   const body = { text, ...(images.length > 0 ? { images } : {}), requestId: randomUUID() }
-  const { messageId, waitsFor } = await client.sendMessage({ projectId: project.id, taskId: task.id, body })
-  if (options.json) printJson({ projectId: project.id, taskId: task.id, messageId, waitsFor })
+  const { messageId, waitsFor, command } = await client.sendMessage({ projectId: project.id, taskId: task.id, body })
+  if (options.json)
+    printJson({ projectId: project.id, taskId: task.id, messageId, waitsFor, ...(command && { command }) })
+  else if (command) print(`Ran /${command} on ${printableLine(task.title)}.`)
   else if (waitsFor) printError(tellWaiting(task.title, waitsFor))
   else
     print(

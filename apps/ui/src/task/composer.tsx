@@ -1,4 +1,4 @@
-import type { Image } from '@matrix/protocol'
+import { type CommandName, type Image, parseComposed, slashCommands, suggestCommands } from '@matrix/protocol'
 import type { TaskView } from '@matrix/protocol/http'
 import { useMutation } from '@tanstack/react-query'
 import { ImagePlus, SendHorizontal, Square, X } from 'lucide-react'
@@ -10,7 +10,6 @@ import { classes } from '../parts/classes.ts'
 import { failure } from '../parts/failure.ts'
 import { readImages } from './composer-images.ts'
 import { type Draft, setDraft, useDraft } from './draft.ts'
-import { type CommandName, parseComposed, slashCommands, suggestCommands } from './slash-command.ts'
 import { runCommand, type TaskPlace } from './task-commands.ts'
 
 type ComposerProps = { place: TaskPlace; task: TaskView }

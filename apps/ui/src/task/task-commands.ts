@@ -1,3 +1,4 @@
+import type { CommandName } from '@matrix/protocol'
 import { plural } from '@matrix/protocol/display'
 import type { MergeRequest } from '@matrix/protocol/http'
 import { queryClient } from '../app/queries.ts'
@@ -6,7 +7,6 @@ import { sayDone, sayFailure } from '../app/toasts.tsx'
 import { client } from '../live/client.ts'
 import { failure } from '../parts/failure.ts'
 import { formatUsd } from '../parts/formats.ts'
-import type { CommandName } from './slash-command.ts'
 import { describeStop } from './stop-words.ts'
 
 export type TaskPlace = { projectId: string; taskId: string }

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { sendToProject } from '../crossing.ts'
 import { deliverMessage, isHeldByPerson } from '../delivery.ts'
 import { senderRights, shownRights } from '../sender-rights.ts'
+import { compactTask } from '../slash.ts'
 import { forkTask } from '../tasks.ts'
 import { messageIdForCall } from './call-id.ts'
 import { requireBelow, requireOwn } from './own-task.ts'
@@ -22,6 +23,10 @@ export const conversationTools = [
     }),
     async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
+      if (content.trim() === '/compact') {
+        await compactTask(ctx, requireBelow(ctx, agent, to).id)
+        return `The conversation of "${receiver.title}" will be compacted.`
+      }
       const sender = await senderRights(ctx, agent.taskId)
       const message = queueMessage.taskMessage({
         id: messageIdForCall(agent, callId),

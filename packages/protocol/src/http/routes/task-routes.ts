@@ -97,6 +97,8 @@ export const taskRoutes = {
         messageId: z.string(),
         /** Why the message is kept but its agent cannot start; null where nothing is in the way. */
         waitsFor: Problem.nullable(),
+        /** The slash command that was run; nothing was said to the agent then. */
+        command: z.string().optional(),
       }),
     },
   ),

@@ -1,4 +1,4 @@
-/** What can be done to a task from its composer, in the order in which it is offered. */
+/** What can be done to a task by a message that is only a command, in the order in which it is offered. */
 export const slashCommands = {
   stop: { summary: 'Interrupt this task and everything below it', argument: undefined },
   resume: { summary: 'Let a stopped task go on', argument: undefined },
