@@ -61,6 +61,7 @@ function addTalking(program: Command, done: Done): void {
     .argument('<task>', taskArgument)
     .argument('[text...]', 'what to say; - reads it from standard input')
     .option('--image <file>', 'send a picture along; may be repeated', collect)
+    .option('--agent <name>', 'the agent that the task works by; one that has begun, from its next reset or compaction')
     .option('-f, --follow', 'then watch the task')
     .option(...project)
     .option(...json)

@@ -61,6 +61,13 @@ export const commandExamples: Record<string, readonly string[]> = {
   diff: ['matrix diff root', 'matrix diff parser --stat', 'matrix diff agents/old.json agents/new.json'],
   merge: ['matrix merge root --update-checkout', 'matrix merge parser --squash -m "feat: parse TOML"'],
   forward: ['matrix forward parser 3000', 'matrix forward parser 3000 --to 8080', 'matrix forward'],
+  agent: ['matrix agent add reviewer.json', 'matrix agents'],
+  'agent list': ['matrix agents', 'matrix agents --json'],
+  'agent add': [
+    'matrix agent add reviewer.json',
+    'matrix agent add .mcp.json --name tools --project',
+    'matrix agent add rust.json --yes --skip',
+  ],
   hosts: ['matrix hosts', 'matrix hosts add registry.example.com'],
   'hosts list': ['matrix hosts list --json'],
   'hosts add': ['matrix hosts add registry.example.com', "matrix hosts add --global '*.example.com'"],

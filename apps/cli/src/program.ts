@@ -110,6 +110,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       '--keeps-state <alias...>',
       'run this server as one process that every class of its tools shares, because it keeps state between calls',
     )
+    .option('--skip', 'leave out servers that cannot be started, reached or verified')
     .option('--unsandboxed', 'start servers even where they cannot be boxed')
     .option('--json', 'print the lock and the proposed classes as one JSON document')
     .action(async (file, options) => done(await (await import('./commands/lock.ts')).lock(file, options)))

@@ -5,6 +5,7 @@ import { type Done, defaultCommand, json, note, project, yes } from './command-o
 export function addSetupCommands(program: Command, done: Done): void {
   program.commandsGroup('Set up:')
   addProjects(program, done)
+  addAgents(program, done)
   addConfig(program, done)
   addAuth(program, done)
   addDevices(program, done)
@@ -54,6 +55,32 @@ function addProjects(program: Command, done: Done): void {
     .argument('<folder>', 'where it is now')
     .option(...json)
     .action(async (name, to, options) => done(await (await load()).moveProject(name, to, options)))
+}
+
+function addAgents(program: Command, done: Done): void {
+  const agent = program.command('agent').alias('agents').summary('the agents that tasks can name')
+  const load = () => import('./commands/agent.ts')
+  defaultCommand(agent, 'list')
+    .summary('all of them, where each comes from and whether it is approved')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await load()).listAgents(options)))
+  agent
+    .command('add')
+    .summary('read an agent file of any format, pin its servers, show what it may do, ask once, and keep it')
+    .argument(
+      '<file>',
+      'an Agent Format, MCP client, GPARS, registry or bundle file, a manifest or a lock; - for stdin',
+    )
+    .addOption(new Option('--user', 'for all of your projects (the default)').conflicts('project'))
+    .option('--project [project]', 'in the repository of a project, .mxd/agents; the one of this folder')
+    .option('--name <name>', 'what to call it, instead of what the file says')
+    .option('--skip', 'leave out servers that cannot be started, reached or verified')
+    .option('--replace', 'in place of the agent of this name')
+    .option(...yes)
+    .option(...json)
+    .addHelpText('after', note('Exits with 4 when a server is not available and --skip is not given.'))
+    .action(async (file, options) => done(await (await load()).addAgent(file, options)))
 }
 
 function addConfig(program: Command, done: Done): void {

@@ -36,3 +36,30 @@ test('settings of another program are read with their comments, and are of no kn
 
   expect({ format, value, findings }).toEqual({ format: undefined, value: { compilerOptions: {} }, findings: [] })
 })
+
+test.each([
+  ['{ "tools": ["fs-read", "@native/execute-bash", "@git"] }'],
+  ['{ "allowedTools": ["fs-read", "@git/git-status", "@my-enterprise-mcp"] }'],
+  ['{ "toolsSettings": { "fs-write": { "allowedPaths": [".", "/var/www/**"] } } }'],
+  ['{ "resources": ["file://AmazonQ.md", "file:///tmp/my-application-logs.txt"] }'],
+  ['{ "hooks": { "agentSpawn": { "command": "git status", }, } }'],
+])('%s is a part of an agent, and is called like its file', async (text) => {
+  const { format, value, findings } = await detectDocument(Buffer.from(text), { fileName: 'My agent.json' })
+
+  expect({ format, value }).toMatchObject({ format: 'agent-format', value: { name: 'My-agent' } })
+  expect(findings).toContainEqual(expect.objectContaining({ rule: 'MX026', severity: 'warning' }))
+})
+
+test('an agent without a name and without a file keeps none', async () => {
+  const { value, findings } = await detectDocument(Buffer.from('{ "tools": ["fs-read"] }'))
+
+  expect({ value, findings }).toEqual({ value: { tools: ['fs-read'] }, findings: [] })
+})
+
+test.each([
+  ['{ "name": "x", "version": "1.0.0", "scripts": {} }'],
+  ['{ "hooks": { "PreToolUse": [] } }'],
+  ['{ "tools": [{ "name": "x" }] }'],
+])('%s is no agent', async (text) => {
+  expect((await detectDocument(Buffer.from(text))).format).toBeUndefined()
+})

@@ -1,8 +1,9 @@
 import { type Document, parseDocument } from './document/document.ts'
 import { refuse } from './document/document-text.ts'
 import { type FileKind, findFileKind } from './document/file-kind.ts'
-import { type Finding, type Mode, severityIn } from './document/finding.ts'
-import { type JsonRecord, own } from './document/json-record.ts'
+import { type Finding, type Mode, type Problem, placeProblems, severityIn } from './document/finding.ts'
+import { isRecord, own } from './document/json-record.ts'
+import { quoteText } from './document/quoted-text.ts'
 import { detectFormat, type Format } from './format.ts'
 
 /** A file as it was read: what it says, with the place of each value, and what kind of document that is. */
@@ -34,7 +35,7 @@ export async function detectDocument(
   }
   const document = readJson(bytes, fileName, mode)
   // What parses as JSON is JSON, whatever its name says.
-  if (!kind || document.value !== undefined) return withName(document, fileName)
+  if (!kind || document.value !== undefined) return named(document, { fileName, mode })
   return { ...unreadKind(kind), format: undefined, syntax: kind.name }
 }
 
@@ -51,17 +52,30 @@ function readJson(bytes: Uint8Array, fileName: string | undefined, mode: Mode): 
   return { ...relaxed, format, findings: [...relaxed.findings, ...findings] }
 }
 
-/** An agent without a name is called as its file, as the programs that own the format do. */
-function withName(document: DetectedDocument, fileName = ''): DetectedDocument {
-  const { format, value } = document
-  const stem = fileName.replace(/\.json$/, '')
-  if (format !== 'agent-format' || stem === '' || own(value, 'name') !== undefined) return document
-  return { ...document, value: { name: stem, ...(value as JsonRecord) } }
-}
-
 function unreadKind({ name, fix }: FileKind): Document {
   const advice = 'Matrix reads manifests, agents and settings with MCP servers as JSON, and those of Codex as TOML.'
   return refuse('', `This is ${name}, not a document of a format that Matrix reads.`, { fix: fix ?? advice })
+}
+
+/** Agent files of some programs have no name but that of the file. */
+function named(document: DetectedDocument, { fileName, mode = 'default' }: DetectOptions): DetectedDocument {
+  const { format, value, source, findings } = document
+  if (format !== 'agent-format' || !isRecord(value) || own(value, 'name') !== undefined || !fileName) return document
+  const name = agentNameOf(fileName)
+  const message = `The agent has no "name"; that of the file is used: ${quoteText(name)}.`
+  const missing: Problem = { rule: 'MX026', severity: 'warning', path: [], message, fix: `Add "name": "${name}".` }
+  return { ...document, value: { name, ...value }, findings: [...findings, ...placeProblems([missing], source, mode)] }
+}
+
+/** What an agent is called that has only a file: `My Agent.json` is `My-Agent`. */
+export function agentNameOf(fileName: string): string {
+  const stem = fileName.replace(/^\.+/, '').replace(/\.[^.]*$/, '')
+  return (
+    stem
+      .replace(/[^A-Za-z0-9]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 64) || 'agent'
+  )
 }
 
 /** What Matrix itself writes and pins is JSON to the letter. */

@@ -1,4 +1,5 @@
 import { isRecord, type JsonRecord, own, ownText } from './document/json-record.ts'
+import { HookTrigger } from './policy/policy.ts'
 
 /** The kinds of document that describe agents or MCP servers and that Matrix can read. */
 export type Format =
@@ -54,14 +55,37 @@ const agentKeys = ['toolsSettings', 'toolAliases', 'resources', 'hooks', 'prompt
 
 function isAgentFormat(value: JsonRecord): boolean {
   const listsTools = Array.isArray(own(value, 'tools')) || has(value, 'allowedTools')
-  if (has(value, 'mcpServers') && listsTools) return true
+  if (has(value, 'mcpServers') && (listsTools || agentKeys.some((key) => has(value, key) && key !== 'hooks'))) return true
   if (typeof own(value, 'name') !== 'string') return isNamelessAgent(value, listsTools)
   return listsTools || agentKeys.some((key) => has(value, key))
 }
 
 /** Nameless, it is called as its file: then what it says of tools and of what to do must stand together. */
 function isNamelessAgent(value: JsonRecord, listsTools: boolean): boolean {
-  return listsTools && agentKeys.some((key) => has(value, key) && key !== 'hooks')
+  return (listsTools && agentKeys.some((key) => has(value, key) && key !== 'hooks')) || isAgentPart(value)
+}
+
+/** One field of an agent by itself, as its description shows them, and nothing that is no agent's. */
+function isAgentPart(value: JsonRecord): boolean {
+  if (Object.keys(value).some((key) => !partKeys.includes(key))) return false
+  const isListed = [own(value, 'tools'), own(value, 'allowedTools')].some(isTexts)
+  return isListed || has(value, 'toolsSettings') || isFileList(own(value, 'resources')) || hasTriggers(value)
+}
+
+const partKeys = ['$schema', 'version', 'description', 'tools', 'allowedTools', 'toolsSettings', 'resources', 'hooks']
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
+function isFileList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => String(each).startsWith('file://'))
+}
+
+/** Settings of other programs have hooks too, at moments of other names. */
+function hasTriggers(value: JsonRecord): boolean {
+  const hooks = own(value, 'hooks')
+  return isRecord(hooks) && HookTrigger.options.some((trigger) => has(hooks, trigger))
 }
 
 /** Its servers stand right below `mcp`, or since its second version below `mcp.servers`. */

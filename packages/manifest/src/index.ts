@@ -4,7 +4,7 @@ export { type Attenuation, attenuate, type Grant } from './attenuation/attenuati
 export { type DefinitionFinding, lintDefinitions, lintText } from './definition/definition-lint.ts'
 export { formatDefinitionFinding } from './definition/definition-problem.ts'
 export { type DefinitionRuleId, type DefinitionSeverity, definitionRules } from './definition/definition-rule.ts'
-export { type DetectedDocument, detectDocument } from './detect.ts'
+export { agentNameOf, type DetectedDocument, detectDocument } from './detect.ts'
 export type { Change } from './diff/change.ts'
 export { diffLock } from './diff/lock-diff.ts'
 export { diffManifest } from './diff/manifest-diff.ts'
@@ -28,8 +28,10 @@ export {
   LockedServer,
   LockedTool,
   type ResolvedServer,
+  UnavailableServer,
 } from './lock/lock.ts'
 export { checkLock } from './lock/lock-check.ts'
+export { describeLock } from './lock/lock-words.ts'
 export { proposeSideEffect, type SideEffectProposal } from './lock/side-effect-proposal.ts'
 export { serverSurfaceDigest, ToolSurface, toolSurfaceDigest } from './lock/surface.ts'
 export { type AgentUri, formatAgentUri, parseAgentUri } from './manifest/agent-uri.ts'
@@ -42,7 +44,7 @@ export { formatJsonSchema, type SchemaFormat, schemaFormats } from './manifest/j
 export { type Launcher, parseLauncher } from './manifest/launcher.ts'
 export { HttpServer, Manifest, NativeTool, Server, SideEffect, StdioServer, Tool } from './manifest/manifest.ts'
 export { checkManifest } from './manifest/manifest-check.ts'
-export { isOwnServer, reservedAliases } from './manifest/own-server.ts'
+export { isOwnServer, isOwnServerTool, reservedAliases } from './manifest/own-server.ts'
 export { type Ecosystem, parsePackageSpec } from './manifest/package-spec.ts'
 export { formatToolUri, isExactVersion, isPin, parseToolUri, type ToolUri } from './manifest/tool-uri.ts'
 export { buildWireNames, type WireNames } from './manifest/wire-name.ts'

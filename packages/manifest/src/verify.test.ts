@@ -124,10 +124,11 @@ test('a credential that is twice the name of a field is not repeated', async () 
 test('variables that are not set are found in the spellings of the Agent Format', async () => {
   const server = {
     command: 'node',
+    transport: 'stdio',
     args: ['server.js', '${env:FIRST}'],
     env: { A: '${SECOND}', B: '$env:THIRD', C: '${env:HERE}', D: '${OWN:-value}' },
   }
-  const agent = { name: 'a', tools: [], allowedTools: [], mcpServers: { notes: server } }
+  const agent = { name: 'a', version: '1.0.0', tools: [], allowedTools: [], mcpServers: { notes: server } }
   const environment = (name: string) => name === 'HERE'
   const { findings } = await verifyDocument(Buffer.from(JSON.stringify(agent)), { environment })
 

@@ -1,4 +1,3 @@
-import { isAbsolute, resolve } from 'node:path'
 import {
   createLock,
   digestValue,
@@ -7,12 +6,11 @@ import {
   type Lock,
   type Manifest,
   manifestDigest,
-  parseLauncher,
   type ServerDraft,
   SideEffect,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { type LockFiles, type PinnedServer, soundLock } from '@matrix/tool-manager'
+import { type LockFiles, type PinnedServer, placeFiles, soundLock } from '@matrix/tool-manager'
 import * as z from 'zod'
 import type { ConfigProject } from './config/config.ts'
 import type { McpServerConfig } from './config/settings.ts'
@@ -78,11 +76,7 @@ export function draftOf({ path }: ConfigProject, alias: string, config: McpServe
   const { manifest } = importServers({ mcpServers: { [alias]: config } })
   const [draft] = manifest.servers
   if (draft?.transport !== 'stdio') throw new MatrixError('CONFIG_INVALID', `The server "${alias}" cannot be started.`)
-  const launcher = parseLauncher(draft.command, draft.args ?? [])
-  const place = (file: string) => (isAbsolute(file) ? file : resolve(path, file))
-  const command = /[/\\]/.test(draft.command) ? place(draft.command) : draft.command
-  const args = launcher.kind === 'script' ? draft.args?.with(launcher.argument, place(launcher.file)) : draft.args
-  return { ...draft, alias, command, ...(args && { args }) }
+  return placeFiles({ ...draft, alias }, path)
 }
 
 /** The generated manifest of one server, locked. What hides in a definition or contradicts itself is not offered to anybody. */

@@ -8,7 +8,7 @@ export { nodeWorld } from './adapters/node-world.ts'
 export { cleanHome, measureProjects, type ProjectStorage } from './adapters/project-storage.ts'
 export { type SandboxView, viewSandbox } from './adapters/sandbox-view.ts'
 export { findSetupChoice } from './adapters/setup-host.ts'
-export { findShippedAgents } from './adapters/shipped-agents.ts'
+export { findOwnServer, findShippedAgents } from './adapters/shipped-agents.ts'
 export {
   type Config,
   type ConfigOptions,

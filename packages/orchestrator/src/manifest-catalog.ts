@@ -30,6 +30,8 @@ export type AgentManifest = {
   lock: Lock | undefined
   /** What was kept beside the lock, so that the same dependencies can be fetched again. */
   lockFiles: Record<string, unknown> | undefined
+  /** Where the files of its hooks are kept, if it was added with some. */
+  hookRoot: string | undefined
   /** The repository has one of this name too, which was passed over because nobody has approved it. */
   passedOver: UnapprovedAgent | undefined
 }
@@ -58,8 +60,25 @@ export type ManifestCatalog = {
   findUnapproved(name: string, options: FindOptions): Promise<UnapprovedAgent | undefined>
   /** `digest` is that of the manifest the person was shown. */
   approve(project: ConfigProject, name: string, digest: string): Promise<void>
+  /** Every agent that can be named, those of a repository first; what cannot be read says why. */
+  list(options?: FindOptions): Promise<ListedAgent[]>
+  /** Keeps an agent that the user has approved, for a project or for all. */
+  install(agent: NewAgent, options: { project?: ConfigProject | undefined; replace: boolean }): Promise<void>
   /** Keeps a lock that a person has agreed to, and its manifest, where the manifest lies; what came with Matrix becomes the user's own. */
   relock(name: string, lock: Lock, options?: FindOptions): Promise<void>
+}
+
+export type ListedAgent = { name: string; source: AgentManifest['source']; file: string; isInForce: boolean } & (
+  | { agent: AgentManifest; isApproved: boolean }
+  | { problem: MatrixError }
+)
+
+export type NewAgent = {
+  name: string
+  lock: Lock
+  lockFiles: Record<string, unknown>
+  /** Copies the approved files of its hooks; undefined where it has none. */
+  keepHookFiles: ((folder: string) => Promise<void>) | undefined
 }
 
 export type CatalogOptions = {
@@ -127,6 +146,7 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
     const lockText = await readText(lockFile)
     const lock = lockText === undefined ? undefined : checkLockText(lockFile, lockText, manifest)
     const lockFiles = lock && (await readLockFiles(join(directory, `${name}.lock.dependencies.json`), readText))
+    const hookFolder = hookFolderOf(directory, name)
     return {
       name,
       source,
@@ -135,7 +155,37 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
       manifest,
       lock,
       lockFiles,
+      hookRoot: (await files.isDirectory(hookFolder)) ? hookFolder : undefined,
     }
+  }
+
+  async function listPlace(place: Place, given: FindOptions, taken: Set<string>): Promise<ListedAgent[]> {
+    const names = (await files.list(place.directory)).flatMap(agentNameIn)
+    const listed: ListedAgent[] = []
+    for (const name of names) {
+      const { source } = place
+      const about = { name, source, file: join(place.directory, `${name}.json`) }
+      try {
+        const found = await read(place, name)
+        if (!found) continue
+        const theirs = source === 'repository' ? await findTheirs(name, given) : undefined
+        const isApproved = theirs?.isUsable ?? true
+        const isInForce = isApproved && !taken.has(name)
+        if (isApproved) taken.add(name)
+        listed.push({ ...about, isInForce, isApproved, agent: { ...found, passedOver: undefined } })
+      } catch (error) {
+        if (!(error instanceof MatrixError)) throw error
+        listed.push({ ...about, isInForce: false, problem: error })
+      }
+    }
+    return listed
+  }
+
+  async function write(directory: string, { name, lock, lockFiles, keepHookFiles }: NewAgent): Promise<void> {
+    await keepHookFiles?.(hookFolderOf(directory, name))
+    await files.write(join(directory, `${name}.lock.dependencies.json`), JSON.stringify(lockFiles))
+    await files.write(join(directory, `${name}.json`), `${JSON.stringify(lock.manifest, null, 2)}\n`)
+    await files.write(join(directory, `${name}.lock.json`), formatLock(lock))
   }
 
   async function readLockFiles(
@@ -169,6 +219,25 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
   return {
     get,
     findUnapproved,
+    async list(given = {}) {
+      const taken = new Set<string>()
+      const places = [...(given.project ? [placeIn(given.project.path)] : []), ...ownPlaces]
+      const listed: ListedAgent[] = []
+      for (const place of places) listed.push(...(await listPlace(place, given, taken)))
+      return listed
+    },
+    async install(agent, { project, replace }) {
+      const place = project ? placeIn(project.path) : ownPlaces[0]
+      const file = join(place.directory, `${checkName(agent.name)}.json`)
+      // Asked before anything is written: a link that leads out of the repository is refused here.
+      const isThere = (await files.read(file, project && { inside: project.path })) !== undefined
+      if (isThere && !replace) throw new MatrixError('AGENT_EXISTS', `${file} exists already.`)
+      await write(place.directory, agent)
+      const found = project && (await read(place, agent.name))
+      if (!project || !found) return
+      const subject = subjectOf(project, found)
+      await trust.add(subject, subjectDigest(subject))
+    },
     async relock(name, lock, given = {}) {
       const { source, file, lockFiles, manifest: before } = await get(name, given)
       const directory = source === 'shipped' ? join(dataDirectory, 'agents') : dirname(file)
@@ -194,6 +263,16 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
       await trust.add(theirs.subject, digest)
     },
   }
+}
+
+function hookFolderOf(directory: string, name: string): string {
+  return join(directory, `${name}.files`)
+}
+
+/** Beside manifests lie their locks, and the catalogue of servers. */
+function agentNameIn(file: string): string[] {
+  const name = /^(?!catalog\.json$)([A-Za-z0-9][A-Za-z0-9_-]{0,63})\.json$/.exec(file)?.[1]
+  return name === undefined ? [] : [name]
 }
 
 type Found = Omit<AgentManifest, 'passedOver'>

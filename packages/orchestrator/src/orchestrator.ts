@@ -3,6 +3,7 @@ import { MatrixError, printableLine, queueMessage } from '@matrix/protocol'
 import type { Attention, ConfigLayer, Frame, ListedHost, Problem, ProjectView } from '@matrix/protocol/http'
 import type { Route } from '@matrix/provider-loop'
 import type { TreeOptions, Worktrees } from '@matrix/task-tree'
+import type { AgentCatalog } from './agent-catalog.ts'
 import type { Config, ListPlace, Settings } from './config/config.ts'
 import type { Trust } from './config/trust.ts'
 import { deliverMessage } from './delivery.ts'
@@ -39,6 +40,7 @@ export type OrchestratorPorts = {
   registry: ProjectRegistry
   config: Config
   trust: Trust
+  agents: AgentCatalog
   /** Somebody who watches the agents; nobody, when left out. */
   telemetry?: Telemetry | undefined
   /** The project's own folder in the data directory. */
@@ -267,6 +269,14 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
         ...(query.until !== undefined && { until: query.until }),
       }
       return chosen(query.projectId).flatMap((ctx) => ctx.store.index.costs(by, filter))
+    },
+    listAgents: ({ query }) => ports.agents.list(projectFor(query.projectId)),
+    proposeAgent: ({ body }) => ports.agents.propose(body, projectFor(body.projectId)),
+    async addAgent({ body }) {
+      const added = await ports.agents.add(body, projectFor(body.projectId))
+      // Agents that wait take the new file when they next start.
+      for (const ctx of chosen(body.projectId)) await refreshAgents(ctx)
+      return added
     },
     readConfig: ({ query }) => config.view(projectFor(query.projectId)),
     async answerDrift({ params, body }) {

@@ -18,6 +18,7 @@ import { compactTask, runSlashCommand } from './slash.ts'
 import { restartAgent, resumeAgents, stopAgents } from './stop.ts'
 import { viewTask, viewTaskDetail } from './task-view.ts'
 import {
+  chooseAgent,
   closeTask,
   createTask,
   deleteTask,
@@ -71,7 +72,8 @@ export const projectOperations: ProjectOperations = {
   async sendMessage(ctx, { params, body }) {
     const task = ctx.tree.get(params.taskId)
     const id = `user/${body.requestId ?? ctx.world.newId()}`
-    const { images } = body
+    const { images, agent } = body
+    if (agent !== undefined && agent !== task.agent) await chooseAgent(ctx, task, agent)
     const said = images?.length ? { text: body.text } : await runSlashCommand(ctx, task.id, body.text)
     if ('command' in said) return { messageId: id, waitsFor: null, command: said.command }
     const { text } = said

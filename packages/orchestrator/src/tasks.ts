@@ -26,7 +26,7 @@ import { markStopped, recordCost } from './drive.ts'
 import { isAboutBudget, problemOf, showProblem } from './halt.ts'
 import { agentsAbove, type ProjectContext, roleOf } from './project-context.ts'
 import { archiveOldSessions } from './session-retention.ts'
-import { refuseBusy, retireAgents } from './stop.ts'
+import { refreshAgent, refuseBusy, retireAgents } from './stop.ts'
 import { inTurn } from './turns.ts'
 import { isoNow } from './world.ts'
 
@@ -66,6 +66,16 @@ export async function updateTask(
   if (everyBudgetKind.some((kind) => before[budgetKinds[kind].budget] !== task[budgetKinds[kind].budget]))
     await heedBudget(ctx, task.id)
   return changed(ctx, task)
+}
+
+/** Has a task work by another agent. It may do no more than the tasks above, as when it was made. */
+export async function chooseAgent(ctx: ProjectContext, { id }: TaskNode, agent: string): Promise<void> {
+  await ctx.tools.checkAgent?.([agent, ...agentsAbove(ctx, id).slice(1)])
+  await recordTask(ctx.tree, id, { agent })
+  const running = ctx.agents.get(id)
+  if (running) running.isOutdated = true
+  if (running) await refreshAgent(ctx, running)
+  ctx.touch(id)
 }
 
 async function closeEdited(

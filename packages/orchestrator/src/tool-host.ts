@@ -51,8 +51,8 @@ export type AgentTools = {
   call(name: string, input: Record<string, unknown>, context: ToolCallContext): Promise<ToolExecResult>
   /** Whether the user and the manifest let the agent call a tool that the orchestrator itself provides. */
   allows(tool: OwnTool): boolean
-  /** The address of a tool, as its manifest pins it. */
-  uriOf(name: string): string
+  /** The address of a tool, as its manifest pins it; undefined for one of a server that was left out. */
+  uriOf(name: string): string | undefined
   /** Whether a call takes a core for itself, such as a test run. */
   isHeavy(name: string): boolean
   view(): Promise<ToolsView>

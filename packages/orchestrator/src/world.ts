@@ -7,6 +7,8 @@ export type Files = {
   /** Replaces the file whole, durably, readable only by its owner. */
   write(path: string, text: string): Promise<void>
   isDirectory(path: string): Promise<boolean>
+  /** The names in a folder, sorted; none where there is no such folder. */
+  list(folder: string): Promise<string[]>
 }
 
 /** What everything else in the orchestrator takes from outside. A test or a simulation brings its own. */

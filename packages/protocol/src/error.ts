@@ -126,6 +126,7 @@ export const errors = {
   CONFIG_INVALID: { status: 422, hint: 'Correct the value that is named.' },
   CONFIG_FORBIDDEN: { status: 403, hint: 'Set it in a layer that may hold it: see matrix config list --show-origin.' },
   AGENT_UNKNOWN: { status: 404, hint: 'Name a manifest that exists, or leave it out to use the default one.' },
+  AGENT_EXISTS: { status: 409, hint: 'Replace it, or give the new one another name.' },
   AGENT_UNAPPROVED: { status: 403, hint: 'Read the manifest, then approve it if you want agents to work by it.' },
   AGENT_BUSY: { status: 409, hint: 'Stop the agent first.' },
   PROVIDER_MISSING: { status: 424, hint: 'Set an API key: matrix config set authGroups.default.anthropicApiKey.' },

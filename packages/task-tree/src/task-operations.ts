@@ -53,6 +53,8 @@ export type TaskFacts = {
   status?: TaskStatus
   branch?: string | null
   worktreePath?: string | null
+  /** The agent that the user has chosen for it. */
+  agent?: string
   /** What was spent since the last time. */
   add?: Partial<Record<BudgetKind, number>>
   /** What untrusted content has come into its conversation or its description. */
@@ -223,6 +225,7 @@ export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): 
       status,
       branch,
       worktreePath,
+      ...(facts.agent !== undefined && { agent: facts.agent }),
       ...Object.fromEntries(spent),
       ...(untrusted.length > (before.untrusted?.length ?? 0) && { untrusted }),
       updatedAt: tree.now(),

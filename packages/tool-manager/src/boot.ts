@@ -24,6 +24,7 @@ import { builtinSurfaces, findBuiltin } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
 import { type GateRules, isDenied, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
+import { hookRoot } from './hook-files.ts'
 import type { ManagedServer } from './managed-server.ts'
 import { hasPathRules, pathRulesOf } from './path-confinement.ts'
 import { buildRegistry, type Registry, type ResolvedTool } from './registry.ts'
@@ -31,6 +32,7 @@ import { findHostRule } from './sandbox/egress-rule.ts'
 import type { LockFiles } from './server-launch.ts'
 import type { PooledServer, ServerLease, ServerPool } from './server-pool.ts'
 import type { Spill } from './tool-result.ts'
+import { findUnavailable, type UnavailableTools, unavailableSpecs } from './unavailable-tool.ts'
 
 export type BootOptions = {
   /** Shared by all agents of the process. */
@@ -51,6 +53,8 @@ export type BootOptions = {
   worktree?: string | undefined
   /** Where relative files of the manifest start. */
   base?: string | undefined
+  /** Where the files of its hooks are kept; the project that `base` belongs to when absent. */
+  hookRoot?: string | undefined
   approve?: ApprovalPort | undefined
   /** What speaks against a call that the gate lets through, because of what was read before it. */
   flow?: FlowCheck | undefined
@@ -83,6 +87,8 @@ export type Tools = {
   pool: ServerPool
   spill: Spill | undefined
   toolTimeoutMs: number | undefined
+  /** Tools of servers that were left out: a call of one answers SERVER_UNAVAILABLE. */
+  unavailable: UnavailableTools
   serverOf(tool: ResolvedTool): PooledServer
   /** What a lock or Matrix itself says of a tool; undefined where only its server can. */
   definitionOf(tool: ResolvedTool): ToolSurface | undefined
@@ -152,11 +158,12 @@ export function bootTools(options: BootOptions): Tools {
     )
   }
 
+  const unavailable = findUnavailable({ unavailable: lock?.unavailable, policy: grant.policy })
   const hooks = openHooks(grant.policy?.hooks ?? {}, {
     ...pool,
     worktree,
     cwd: base.cwd,
-    base: options.base ?? base.cwd,
+    root: options.hookRoot ?? hookRoot(options.base ?? base.cwd),
     approved: lock?.hook_files,
   })
 
@@ -169,6 +176,7 @@ export function bootTools(options: BootOptions): Tools {
     flow: options.flow,
     spill: options.spill,
     toolTimeoutMs: options.toolTimeoutMs,
+    unavailable,
     serverOf: ({ server, tool }) => leased(server, tool.side_effect_class),
     definitionOf: (tool) => definitionOf(tool, lock),
     rolesOf: (tool) => rolesOf(tool, lock),
@@ -178,7 +186,8 @@ export function bootTools(options: BootOptions): Tools {
       const unlocked = manifest.servers.filter((server) => !lockedServer(lock, server))
       const needed = unlocked.filter(({ alias }) => callable.some(({ server }) => server.alias === alias))
       const discovered = await discover(needed, serverOf, waitMs)
-      return callable.map((tool) => specOf(tool, lockedServer(lock, tool.server), discovered))
+      const specs = callable.map((tool) => specOf(tool, lockedServer(lock, tool.server), discovered))
+      return [...specs, ...unavailableSpecs(unavailable)]
     },
     isRunning: (alias) => [...leases.values()].some((each) => each.alias === alias && each.lease.server.isRunning()),
     connectAll: () => Promise.all(manifest.servers.map(({ alias }) => report(alias, serverOf(alias)))),

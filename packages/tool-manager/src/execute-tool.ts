@@ -33,6 +33,8 @@ type Input = Record<string, unknown>
 /** The one way to call a tool: resolve, gate, box, call. Whatever happens, the answer is a value that a model can read. */
 export async function executeTool(tools: Tools, call: ToolCall, options: ExecuteOptions = {}): Promise<ToolResult> {
   try {
+    const missing = tools.unavailable.get(call.name)
+    if (missing) throw new MatrixError('SERVER_UNAVAILABLE', `"${missing.alias}" was left out: ${missing.reason}`)
     const tool = tools.registry.resolve(call.name)
     const input = readInput(call.input)
     const refusal = await passGate(tools, tool, input, options)

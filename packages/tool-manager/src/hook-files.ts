@@ -68,6 +68,16 @@ export async function lockHookFiles(policy: Policy | undefined, base: string): P
 /** A private copy of the approved bytes, which is all that a hook finds around it. Other bytes are refused. */
 export async function copyHookFiles(root: string, approved: NonNullable<Lock['hook_files']>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'matrix-hooks-'))
+  await keepHookFiles(root, approved, folder)
+  return folder
+}
+
+/** Copies the approved bytes into a folder, which is removed again where one of them is another. */
+export async function keepHookFiles(
+  root: string,
+  approved: NonNullable<Lock['hook_files']>,
+  folder: string,
+): Promise<void> {
   try {
     for (const [path, digest] of Object.entries(approved)) {
       const { bytes, isExecutable } = await readHookFile(root, path)
@@ -75,7 +85,6 @@ export async function copyHookFiles(root: string, approved: NonNullable<Lock['ho
       await mkdir(dirname(join(folder, path)), { recursive: true, mode: 0o755 })
       await writeFile(join(folder, path), bytes, { flag: 'wx', mode: isExecutable ? 0o555 : 0o444 })
     }
-    return folder
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error

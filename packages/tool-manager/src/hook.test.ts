@@ -169,7 +169,7 @@ test.each([
   'bash -c "./tooling/guard.sh"',
 ])('without a digest in the lock, `%s` is refused and nothing is called', async (command) => {
   const { root } = project({ 'tooling/guard.sh': '#!/bin/bash\nexit 0\n' })
-  const [outcome] = await run({ command }, {}, { worktree: root, cwd: root, base: root })
+  const [outcome] = await run({ command }, {}, { worktree: root, cwd: root, root })
 
   expect(outcome).toMatchObject({ status: 'blocked', output: expect.stringContaining('the lock holds no digest') })
 })
@@ -190,7 +190,7 @@ test.each([
   })
   mkdirSync(join(worktree, 'tooling'))
   writeFileSync(join(worktree, 'tooling/guard.sh'), '#!/bin/bash\necho from-worktree\n', { mode: 0o755 })
-  const [outcome] = await run({ command, on_error: 'block' }, {}, { worktree, cwd: worktree, base: root })
+  const [outcome] = await run({ command, on_error: 'block' }, {}, { worktree, cwd: worktree, root })
 
   expect(outcome?.status).toBe('blocked')
   expect(outcome?.output).not.toContain('from-worktree\n')
@@ -209,7 +209,7 @@ test.each([
   const link = join(temporaryFolder(), 'link')
   symlinkSync(worktree, link)
   const spelled = command.replace('WORKTREE', worktree).replace('LINK', link)
-  const hooks = open({ preToolUse: [{ command: spelled }] }, { worktree, cwd: worktree, base: root })
+  const hooks = open({ preToolUse: [{ command: spelled }] }, { worktree, cwd: worktree, root })
   await hooks.run({ trigger: 'preToolUse', tool, input: {} })
   for (const name of ['late.sh', 'late.mjs'])
     writeFileSync(join(worktree, name), '#!/bin/bash\necho from-worktree\n', { mode: 0o755 })
@@ -282,7 +282,7 @@ function open(hooks: Policy['hooks'], place: Partial<HookPlace> = {}) {
     sandbox,
     worktree: undefined,
     cwd: '/somewhere',
-    base: temporaryFolder(),
+    root: temporaryFolder(),
     ...place,
   })
   onTestFinished(() => opened.close())

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { type Hook, type HookTrigger, type Lock, matchesHook, type Policy, type ToolName } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { copyHookFiles, findHookFiles, hookRoot, refuseNamed } from './hook-files.ts'
+import { copyHookFiles, findHookFiles, refuseNamed } from './hook-files.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import { giveTree, resolveIdentity } from './sandbox/identity.ts'
 import { killGroup } from './sandbox/running-program.ts'
@@ -50,8 +50,8 @@ export type HookPlace = {
   /** Where the agent works: what a hook is told, and can read at that path. */
   worktree: string | undefined
   cwd: string
-  /** The folder of the agent's file. */
-  base: string
+  /** The project that the paths of its files start at. */
+  root: string
   /** The digests that the lock holds of the files that hooks run from. */
   approved?: Lock['hook_files']
   /** Toolchains of the user, as the agent's own commands have them. */
@@ -110,7 +110,7 @@ type ReadyHooks = { sandbox: Sandbox; folder: string; launch: Omit<BoxLaunch, 'a
 /** Copies what was approved, and describes the sandbox: the worktree to read, no network, and the copy as its own place. */
 async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<ReadyHooks> {
   const { worktree, approved = {} } = place
-  const root = hookRoot(place.base)
+  const { root } = place
   const { project, outside } = await findHookFiles(hooks, root)
   const unlocked = project.find((path) => !Object.hasOwn(approved, path))
   if (unlocked !== undefined) throw notLocked(unlocked)

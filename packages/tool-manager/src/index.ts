@@ -1,3 +1,11 @@
+export { type AgentDraft, type DraftOptions, placeFiles, readAgentDraft } from './agent-draft.ts'
+export {
+  type AgentProposal,
+  type LeftOut,
+  type ProposalOptions,
+  proposeAgent,
+  type ServerFinding,
+} from './agent-proposal.ts'
 export type { ApprovalAnswer, ApprovalMemory, ApprovalPort, ApprovalRequest, ApprovalScope } from './approval.ts'
 export { openApprovalFile } from './approval-file.ts'
 export {
@@ -29,8 +37,9 @@ export {
   type OwnTool,
   type Verdict,
 } from './gate.ts'
+export type { ServerCatalog } from './gpars-servers.ts'
 export { type HookOutcome, type HookPlace, type HookRun, type Hooks, openHooks } from './hook.ts'
-export { lockHookFiles } from './hook-files.ts'
+export { hookRoot, keepHookFiles, lockHookFiles } from './hook-files.ts'
 export type { NpmPackage } from './npm-package.ts'
 export {
   openPackageStore,

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import {
   checkLock,
+  detectDocument,
   diffLock,
   formatDefinitionFinding,
   formatLock,
@@ -9,15 +11,21 @@ import {
   parseDocument,
 } from '@matrix/manifest'
 import { MatrixError, printableLine } from '@matrix/protocol'
-import { collectLockFiles, type LockFiles, soundLock } from '@matrix/tool-manager'
+import {
+  type AgentProposal,
+  collectLockFiles,
+  type LockFiles,
+  proposeAgent,
+  type ServerCatalog,
+  soundLock,
+} from '@matrix/tool-manager'
 import { lockFilesPathOf, lockPathOf } from '../agent-file.ts'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { readInput } from '../input-file.ts'
-import { type LockProposal, proposeLock } from '../lock-proposal.ts'
 import { writeOutput } from '../output-file.ts'
 import { ask, isInteractive } from '../prompt.ts'
 import { colorsFor, printError, printJson } from '../terminal.ts'
-import { openWorkbench } from '../workbench.ts'
+import { openWorkbench, type Workbench } from '../workbench.ts'
 
 export type LockOptions = {
   out?: string
@@ -25,6 +33,7 @@ export type LockOptions = {
   agent?: string
   catalog?: string
   keepsState?: string[]
+  skip?: boolean
   unsandboxed?: boolean
   json?: boolean
 }
@@ -33,14 +42,15 @@ export type LockOptions = {
 export async function lock(path: string, options: LockOptions): Promise<ExitCode> {
   const out = options.out ?? lockPathOf(path === '-' ? 'agent.json' : path)
   const bench = await openWorkbench({ bootstrap: true, unsandboxed: options.unsandboxed })
-  let proposal: LockProposal
+  let proposal: AgentProposal
   let lockFiles: LockFiles
   try {
-    proposal = await proposeLock(path, await readInput(path), bench, options)
+    proposal = await proposeLock(path, bench, options)
     lockFiles = await collectLockFiles(proposal.lock, bench.store)
   } finally {
     await bench.close()
   }
+  if (!options.skip) refuseLeftOut(proposal)
   soundLock(proposal.lock)
   const before = existsSync(out) ? await readLock(out) : undefined
   presentFindings(proposal)
@@ -55,6 +65,34 @@ export async function lock(path: string, options: LockOptions): Promise<ExitCode
   return exitCode.ok
 }
 
+async function proposeLock(path: string, bench: Workbench, options: LockOptions): Promise<AgentProposal> {
+  const document = await detectDocument(await readInput(path), { fileName: basename(path) })
+  if (document.value === undefined)
+    throw new MatrixError('DOCUMENT_INVALID', `${path}: ${document.findings[0]?.message ?? 'not readable'}`)
+  const { findOwnServer } = await import('@matrix/orchestrator')
+  const { agent, catalog, keepsState } = options
+  return proposeAgent(document, {
+    ...{ ...bench, onStep: printError, agent, keepsState },
+    folder: path === '-' ? process.cwd() : dirname(resolve(path)),
+    ownServer: await findOwnServer(),
+    catalog: catalog === undefined ? undefined : await readCatalog(catalog),
+  })
+}
+
+async function readCatalog(path: string): Promise<ServerCatalog> {
+  return JSON.parse((await readInput(path)).toString('utf8')) as ServerCatalog
+}
+
+/** Without --skip a lock holds every server; the reason of the first is the one that is told in full. */
+function refuseLeftOut({ leftOut }: AgentProposal): void {
+  const [first, ...others] = leftOut
+  if (!first) return
+  const more = others.map(({ alias, error }) => ` ${alias}: ${error.message}`).join('')
+  throw new MatrixError(first.error.code, `${first.error.message}${more}`, {
+    hint: `${first.error.hint} With --skip, the agent is locked without it.`,
+  })
+}
+
 async function readLock(path: string): Promise<Lock | undefined> {
   return checkLock(parseDocument(await readInput(path)).value).lock
 }
@@ -64,7 +102,7 @@ function isSame(before: Lock, after: Lock): boolean {
 }
 
 /** On stderr in every output form: --json and --yes do not make the words harmless. */
-function presentFindings({ findings }: LockProposal): void {
+function presentFindings({ findings }: AgentProposal): void {
   const { red, yellow } = colorsFor(process.stderr)
   for (const finding of findings) {
     const paint = finding.severity === 'high' ? red : yellow
@@ -72,7 +110,7 @@ function presentFindings({ findings }: LockProposal): void {
   }
 }
 
-function present({ lock, classes, notes }: LockProposal, before: Lock | undefined): void {
+function present({ lock, classes, notes }: AgentProposal, before: Lock | undefined): void {
   const { bold, dim, yellow, red } = colorsFor(process.stderr)
   for (const note of notes) printError(`${yellow('note')} ${printableLine(note)}`)
   if (before) {
@@ -89,6 +127,8 @@ function present({ lock, classes, notes }: LockProposal, before: Lock | undefine
       `${bold(given.padEnd(7))} ${alias}/${printableLine(tool)}  ${dim(printableLine(reason))}${isDoubtful && !effects.includes(given) ? yellow('  kept from the agent') : ''}${aims}`,
     )
   }
+  for (const [alias, { reason }] of Object.entries(lock.unavailable ?? {}))
+    printError(`${yellow('left out')} ${alias}: ${printableLine(reason)}`)
   printError(`${bold(lock.manifest.agent)} may ${bold(effects.join(', ') || 'nothing')}.`)
 }
 

@@ -7,7 +7,7 @@ import { openTask, type PlaceOptions } from '../place.ts'
 import { shortId } from '../short-id.ts'
 import { colorsFor, print, printError, printJson } from '../terminal.ts'
 
-type SendOptions = PlaceOptions & { image?: string[]; follow?: boolean; json?: boolean }
+type SendOptions = PlaceOptions & { image?: string[]; agent?: string; follow?: boolean; json?: boolean }
 
 const MAX_TEXT = 1_000_000
 const MAX_IMAGE = 5_000_000
@@ -23,7 +23,8 @@ export async function send(name: string, words: readonly string[], options: Send
 
   const place = await openTask(name, options)
   const { client, project, task } = place
-  const body = { text, ...(images.length > 0 ? { images } : {}), requestId: randomUUID() }
+  const { agent } = options
+  const body = { text, ...(images.length > 0 && { images }), ...(agent && { agent }), requestId: randomUUID() }
   const { messageId, waitsFor, command } = await client.sendMessage({ projectId: project.id, taskId: task.id, body })
   if (options.json)
     printJson({ projectId: project.id, taskId: task.id, messageId, waitsFor, ...(command && { command }) })

@@ -96,6 +96,7 @@ function meaningProblems(agent: Partial<AgentFormat>, isSet: EnvironmentLookup |
   const servers: Record<string, AgentServer | undefined> = agent.mcpServers ?? {}
   return [
     ...(agent.name === undefined ? [] : checkAgentName(agent.name)),
+    ...absenceProblems(agent),
     ...synonymProblems(agent),
     ...findHidden(agent.description, ['description']),
     ...findHidden(agent[prompt], [prompt]),
@@ -103,6 +104,28 @@ function meaningProblems(agent: Partial<AgentFormat>, isSet: EnvironmentLookup |
     ...aliasProblems(agent.toolAliases ?? {}, Object.keys(servers)),
     ...otherFileProblems(agent),
   ]
+}
+
+/** Fields that the format describes and that files in use leave out. */
+function absenceProblems(agent: Partial<AgentFormat>): Problem[] {
+  const problems: Problem[] = []
+  if (agent.version === undefined)
+    problems.push({
+      rule: 'MX001',
+      severity: 'warning',
+      path: ['version'],
+      message: 'The agent has no "version".',
+      fix: 'Add one, such as "version": "1.0.0".',
+    })
+  if (agent.tools === undefined)
+    problems.push({
+      rule: 'MX001',
+      severity: 'warning',
+      path: ['tools'],
+      message: 'The agent has no "tools", so its model is shown none.',
+      fix: 'List the tools it may use, such as "tools": ["fs-read", "@git"], or "tools": ["*"] for all of them.',
+    })
+  return problems
 }
 
 function synonymProblems(agent: Partial<AgentFormat>): Problem[] {

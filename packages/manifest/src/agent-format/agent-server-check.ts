@@ -98,13 +98,27 @@ function transportProblems(name: string, server: AgentServer, path: Path): Probl
 
   const transport = agentTransport(server)
   const needs = transport === 'http' ? 'url' : 'command'
-  if (transport !== undefined && server[needs]) return transport === 'http' ? urlProblems(server.url ?? '', path) : []
+  if (transport !== undefined && server[needs]) {
+    if (transport === 'http') return urlProblems(server.url ?? '', path)
+    return said === undefined ? [assumedStdio(name, path)] : []
+  }
   const message = transport
     ? `"${name}" needs "${needs}" for the transport "${transport}".`
     : server.command
       ? `"${name}" has both "command" and "url", and no "type" to choose between them.`
       : `"${name}" has neither "command" nor "url".`
   return [{ rule: 'MX003', path, at: 'key', message, fix }]
+}
+
+function assumedStdio(name: string, path: Path): Problem {
+  return {
+    rule: 'MX003',
+    severity: 'warning',
+    path,
+    at: 'key',
+    message: `"${name}" has no "transport"; stdio is assumed.`,
+    fix: 'Add "transport": "stdio".',
+  }
 }
 
 function urlProblems(url: string, path: Path): Problem[] {

@@ -11,6 +11,8 @@ export const nativeTools: readonly string[] = [...Object.values(builtinTools), .
 // One tool there can be several here. All of them are listed, or a denial of the one could be walked around through another.
 const reading = ['read_file', 'list_files', 'search']
 const writing = ['write_file', 'edit_file']
+// A command that goes on in the background is looked after with the second.
+const shell = ['bash', 'background']
 
 /** What other programs call the tools that Matrix has too; `-` and `_` are the same in all of these names. */
 export const nativeToolAliases: Readonly<Record<string, readonly string[]>> = {
@@ -18,9 +20,9 @@ export const nativeToolAliases: Readonly<Record<string, readonly string[]>> = {
   read: reading,
   fs_write: writing,
   write: writing,
-  execute_bash: ['bash'],
-  execute_cmd: ['bash'],
-  shell: ['bash'],
+  execute_bash: shell,
+  execute_cmd: shell,
+  shell,
   grep: ['search'],
   glob: ['list_files'],
 }

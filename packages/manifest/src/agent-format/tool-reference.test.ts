@@ -14,7 +14,7 @@ test.each([
   ['@awslabs.docs/search', ['@awslabs.docs/search']],
   ['@native', ['@builtin']],
   ['@builtin/*', ['@builtin']],
-  ['@native/execute-bash', ['bash']],
+  ['@native/execute-bash', ['bash', 'background']],
   ['@mxd/create_task', ['create_task']],
   ['fs-write', ['write_file', 'edit_file']],
 ])('%s in tools is shown as %j', (text, references) => {
@@ -102,7 +102,7 @@ test('a declared server with a dot in its name wins over the reading with a slas
 
 test.each([
   ['fs_write', ['write_file', 'edit_file'], []],
-  ['@builtin/bash', ['bash'], []],
+  ['@builtin/bash', ['bash', 'background'], []],
   ['@git/push', ['@git/push'], []],
   ['@git', [], ['MX027']],
   ['@git/*', [], ['MX027']],

@@ -58,6 +58,13 @@ export function resolveMatcher(text: string, servers: readonly string[]): Resolv
 
 /** A key of `toolsSettings`, which names one tool and nothing wider. */
 export function resolveSettingsKey(text: string, servers: readonly string[]): ResolvedReference {
+  // Settings of a server that is not there do nothing, whichever way its tool is spelled.
+  if (text.startsWith('@') && !text.includes('/') && withoutDot(text, servers) === undefined)
+    return without({
+      rule: 'MX027',
+      message: `${quoteText(text)} names a tool of a server that mcpServers does not declare; the settings have no effect.`,
+      fix: 'Declare the server in mcpServers, or remove the settings.',
+    })
   return resolve(text, servers, (reference) => {
     const tool = reference.kind === 'native' ? reference.pattern : reference.tool
     const server = reference.kind === 'native' ? '' : reference.server
@@ -67,8 +74,14 @@ export function resolveSettingsKey(text: string, servers: readonly string[]): Re
         message: `${quoteText(text)} names no single tool, so its settings have no effect.`,
         fix: 'Give settings to each tool by its own name.',
       })
-    return reference.kind === 'native' ? resolveNative(tool, text) : only(`@${reference.server}/${tool}`)
+    return reference.kind === 'native' ? commandsOnly(resolveNative(tool, text)) : only(`@${reference.server}/${tool}`)
   })
+}
+
+/** Rules about commands hold where commands are given: whoever looks after one in the background gives none. */
+function commandsOnly({ references, problems }: ResolvedReference): ResolvedReference {
+  const isShell = references.includes('bash')
+  return { references: isShell ? references.filter((each) => each !== 'background') : references, problems }
 }
 
 function resolve(

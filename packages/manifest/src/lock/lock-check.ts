@@ -19,7 +19,6 @@ import {
   injectionProblem,
   type ManifestCheck,
 } from '../manifest/manifest-check.ts'
-import type { Policy } from '../policy/policy.ts'
 import { classProblems, hiddenTextProblems } from './bijection.ts'
 import { Lock, type LockedPackage, type LockedServer, type LockedTool } from './lock.ts'
 import { serverSurfaceDigest, toolSurfaceDigest } from './surface.ts'
@@ -47,7 +46,7 @@ function checkParts(value: unknown, isSet: EnvironmentLookup | undefined): LockC
   if (!isReadable || !manifest) return { lock: undefined, problems: found }
   // The schema changes nothing in what it accepts, so with only unknown fields to complain of, the document is the lock.
   const lock = value as Lock
-  return { lock, problems: [...found, ...fitProblems(lock, manifest), ...policyProblems(lock.policy, manifest)] }
+  return { lock, problems: [...found, ...fitProblems(lock, manifest), ...policyProblems(lock, manifest)] }
 }
 
 /** What servers say about their tools is theirs to say, examples of tokens included; it was agreed to as it stands. */
@@ -98,6 +97,15 @@ function fitProblems(lock: Lock, manifest: Manifest): Problem[] {
       message: 'The manifest in the lock is not the one that was locked: its digest is another.',
       fix: handMade,
     })
+  for (const alias of Object.keys(lock.unavailable ?? {}))
+    if (aliases.has(alias))
+      problems.push({
+        rule: 'MX001',
+        path: ['unavailable', alias],
+        at: 'key',
+        message: `The lock says that "${alias}" was left out, but its manifest declares it.`,
+        fix: handMade,
+      })
   for (const alias of Object.keys(lock.servers))
     if (!aliases.has(alias))
       problems.push({
@@ -254,9 +262,10 @@ function surfaceProblems({ tools, surface }: LockedServer, path: Path): Problem[
 }
 
 /** The policy is already in its normal form, so that the checks of its source find only what was changed since. */
-function policyProblems(policy: Policy | undefined, { servers }: Manifest): Problem[] {
+function policyProblems({ policy, unavailable = {} }: Lock, { servers }: Manifest): Problem[] {
   if (!policy) return []
-  const mcpServers = Object.fromEntries(servers.map(({ alias }) => [alias, {}]))
+  const declared = [...servers.map(({ alias }) => alias), ...Object.keys(unavailable)]
+  const mcpServers = Object.fromEntries(declared.map((alias) => [alias, {}]))
   return checkPolicy({ ...policy, mcpServers }).problems.map((problem) => under('policy', problem))
 }
 

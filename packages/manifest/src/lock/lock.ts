@@ -61,6 +61,12 @@ export const LockedServer = z.discriminatedUnion('transport', [
 ])
 export type LockedServer = z.infer<typeof LockedServer>
 
+export const UnavailableServer = z.strictObject({
+  reason: text.describe('Why it could not be started or reached when the agent was added.'),
+  tools: z.array(text).describe('The tools that the agent names; a call of one answers SERVER_UNAVAILABLE.'),
+})
+export type UnavailableServer = z.infer<typeof UnavailableServer>
+
 /** A manifest together with everything it was checked against: what runs, from which bytes, and what each tool said of itself. */
 export const Lock = z.strictObject({
   lock_version: z.literal(1),
@@ -71,6 +77,10 @@ export const Lock = z.strictObject({
   manifest: Manifest,
   manifest_digest: digest,
   servers: z.record(z.string(), LockedServer).describe('By alias.'),
+  unavailable: z
+    .record(z.string(), UnavailableServer)
+    .optional()
+    .describe('Servers that the agent declares and that were left out, by alias.'),
   policy: Policy.optional(),
   hook_files: z
     .record(z.string().regex(/^(?!\.{0,2}(?:\/|$))(?!.*\/\.{0,2}(?:\/|$)).+$/, 'a path within the project'), digest)
@@ -89,12 +99,13 @@ export type Resolved = {
   manifest: Manifest
   /** By alias. */
   servers: Readonly<Record<string, ResolvedServer>>
+  unavailable?: Lock['unavailable']
   policy?: Policy | undefined
   hook_files?: Lock['hook_files']
 }
 
 /** Puts a lock together and works out its digests. Whether the parts fit each other is for `checkLock` to say. */
-export function createLock({ source, manifest, servers, policy, hook_files }: Resolved): Lock {
+export function createLock({ source, manifest, servers, unavailable, policy, hook_files }: Resolved): Lock {
   return {
     lock_version: 1,
     source,
@@ -109,6 +120,7 @@ export function createLock({ source, manifest, servers, policy, hook_files }: Re
         ),
       ]),
     ),
+    ...(unavailable && Object.keys(unavailable).length > 0 && { unavailable }),
     ...(policy && { policy }),
     ...(hook_files && { hook_files }),
   }

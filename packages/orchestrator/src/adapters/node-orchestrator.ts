@@ -14,6 +14,7 @@ import {
   readLimits,
   useUpstream,
 } from '@matrix/tool-manager'
+import { openAgentCatalog } from '../agent-catalog.ts'
 import { type Config, checkRestrictions, openConfig, type Settings } from '../config/config.ts'
 import { openTrust, type Trust } from '../config/trust.ts'
 import { openAgreedServers } from '../config-servers.ts'
@@ -28,6 +29,7 @@ import { openSetupDecisions, type SetupDecisions } from '../setup/setup-decision
 import type { SurroundingsFacts } from '../surroundings-text.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
+import { createAgentPin } from './agent-pin.ts'
 import { boxMemory, boxPath, openMachineToolchains } from './box-surroundings.ts'
 import { describeSurroundings } from './describe-surroundings.ts'
 import { gitFoldersBeside } from './git-surroundings.ts'
@@ -41,7 +43,7 @@ import { adoptWorktree, createSandboxedTools, createServerStates } from './sandb
 import { createServerPin } from './server-pin.ts'
 import { openSetupHost } from './setup-host.ts'
 import { createSetupRunner } from './setup-runner.ts'
-import { findShippedAgents, findShippedServers } from './shipped-agents.ts'
+import { findOwnServer, findShippedAgents, findShippedServers } from './shipped-agents.ts'
 import { openSurroundings } from './surroundings.ts'
 
 export type NodeOrchestratorOptions = {
@@ -176,6 +178,11 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
     registry,
     config,
     trust,
+    agents: openAgentCatalog({
+      catalog,
+      pin: createAgentPin({ sandbox, store, redactor, ownServer: () => findOwnServer(), signal: closing.signal }),
+      defaultAgent: async (project) => (await config.resolve(project)).settings.agent,
+    }),
     telemetry,
     directoryOf,
     openStore: (directory) =>

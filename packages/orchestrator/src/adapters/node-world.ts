@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
 import { systemClock } from '@matrix/event-store'
 import { MatrixError } from '@matrix/protocol'
@@ -47,6 +47,8 @@ const nodeFiles: Files = {
   },
 
   isDirectory: async (path) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false,
+
+  list: async (folder) => ((await readdir(folder).catch(undefinedIfMissing(folder))) ?? []).toSorted(),
 }
 
 /** Where the file really is. */

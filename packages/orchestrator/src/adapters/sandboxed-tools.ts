@@ -52,6 +52,8 @@ export type LoadedManifest = {
   file: string | null
   /** Where relative files of the manifest start. */
   base?: string | undefined
+  /** Where the files of its hooks are kept. */
+  hookRoot?: string | undefined
   manifest: Manifest
   lock?: Lock | undefined
   lockFiles?: LockFiles | undefined
@@ -181,6 +183,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         deny,
         worktree: request.worktree,
         base: own.base,
+        hookRoot: own.hookRoot,
         approve: request.approve,
         flow: request.flow,
         always: options.always,
@@ -264,6 +267,7 @@ function openAgentTools(
   }
 
   async function originOf(name: string, result: ToolResult): Promise<Origin> {
+    if (tools.unavailable.has(name)) return { source: 'matrix', trusted: true, name }
     const tool = tools.registry.resolve(name)
     const isAtHome = isOwnServer(tool.server) && !result.reached?.length
     return originOfCall(tool, result, isAtHome ? [] : await around.trusted())
@@ -303,10 +307,12 @@ function openAgentTools(
     specs: async () => around.words.tellable((await tools.specs()).map(told), request.ask),
     call,
     allows: (tool) => isOwnToolAllowed(tool, tools.gate),
-    uriOf: (name) => formatToolUri(tools.registry.resolve(name).uri),
+    uriOf: (name) => (tools.unavailable.has(name) ? undefined : formatToolUri(tools.registry.resolve(name).uri)),
     // Whoever looks after a command in the background runs none.
     isHeavy: (name) =>
-      name !== builtinTools.background && tools.registry.resolve(name).tool.side_effect_class === 'shell',
+      name !== builtinTools.background &&
+      !tools.unavailable.has(name) &&
+      tools.registry.resolve(name).tool.side_effect_class === 'shell',
     park: () => tools.park(),
     async close() {
       closing.abort()

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isOwnServer, Manifest } from '@matrix/manifest'
+import { isOwnServer, Manifest, type Server } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 
 /**
@@ -20,8 +20,22 @@ export function findShippedAgents(from: string = fileURLToPath(import.meta.url))
   })
 }
 
+/** Matrix's own tools, as the shipped manifests pin them. */
+export async function findOwnServer(folder: string = findShippedAgents()): Promise<Server> {
+  const { servers } = await readDefault(folder)
+  const own = servers.find(isOwnServer)
+  if (own) return own
+  throw new MatrixError('AGENT_UNKNOWN', 'The manifests that come with Matrix do not declare its own tools.', {
+    hint: 'Install Matrix again.',
+  })
+}
+
 /** The digests of the servers that the default agent has beside Matrix's own. */
 export async function findShippedServers(folder: string = findShippedAgents()): Promise<ReadonlySet<string>> {
-  const { servers } = Manifest.parse(JSON.parse(await readFile(join(folder, 'default.json'), 'utf8')))
+  const { servers } = await readDefault(folder)
   return new Set(servers.filter((server) => !isOwnServer(server)).flatMap(({ package_digest: digest }) => digest ?? []))
+}
+
+async function readDefault(folder: string): Promise<Manifest> {
+  return Manifest.parse(JSON.parse(await readFile(join(folder, 'default.json'), 'utf8')))
 }

@@ -74,7 +74,7 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
   const specs = await tools.specs()
   return specs.map((spec) => ({
     ...spec,
-    uri: tools.uriOf(spec.name),
+    ...withUri(tools.uriOf(spec.name)),
     async handler(input, { toolCallId, signal }) {
       const enter = tools.isHeavy(spec.name) ? () => ctx.heavyTools.enter(signal) : undefined
       const onProgress = (text: string) => showOutput(ctx, agent, toolCallId, text)
@@ -82,6 +82,10 @@ async function externalTools(ctx: ProjectContext, agent: Agent): Promise<ToolDef
       return withGitNote(result, await noticeGit(ctx, agent))
     },
   }))
+}
+
+function withUri(uri: string | undefined): Pick<ToolDefinition, 'uri'> {
+  return uri === undefined ? {} : { uri }
 }
 
 /** Shows what a call prints while it runs: all of it to those who watch, the last line in the tree. */

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import type { World } from '../world.ts'
 
 export type MemoryWorld = World & {
@@ -27,6 +28,8 @@ export function memoryWorld(files: Record<string, string> = {}, environment: Rec
         disk.set(path, text)
       },
       isDirectory: async (path) => [...disk.keys()].some((each) => each.startsWith(`${path}/`)),
+      list: async (folder) =>
+        [...disk.keys()].flatMap((path) => (dirname(path) === folder ? [basename(path)] : [])).toSorted(),
     },
   }
   return world

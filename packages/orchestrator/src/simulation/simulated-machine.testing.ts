@@ -154,6 +154,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
         files.set(path, text)
       },
       isDirectory: async () => true,
+      list: async () => [],
     },
     env: () => undefined,
   })
@@ -318,6 +319,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
       const orchestrator = await openOrchestrator({
         world: mine,
         trust,
+        agents: { list: async () => [], propose: never, add: never },
         config: openConfig(mine, { dataDirectory: DATA, trust }),
         registry: await openProjectRegistry(mine, {
           dataDirectory: DATA,

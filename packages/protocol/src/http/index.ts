@@ -1,3 +1,4 @@
+export { AgentProposalView, AgentSource, AgentToAdd, AgentView, LeftOutServer, NewAgentFile } from './agent-view.ts'
 export { CheckoutFiles, findCheckoutFiles } from './checkout-file.ts'
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
 export { isChanged, SessionConfiguration } from './configuration.ts'

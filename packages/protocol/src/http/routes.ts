@@ -5,6 +5,7 @@ import { Problem, ProjectId } from './project.ts'
 import { agentRoutes } from './routes/agent-routes.ts'
 import { attentionRoutes } from './routes/attention-routes.ts'
 import { authRoutes } from './routes/auth-routes.ts'
+import { catalogRoutes } from './routes/catalog-routes.ts'
 import { configRoutes } from './routes/config-routes.ts'
 import { eventRoutes } from './routes/event-routes.ts'
 import { seq } from './routes/fields.ts'
@@ -20,6 +21,7 @@ export const routes = {
   ...projectRoutes,
   ...taskRoutes,
   ...agentRoutes,
+  ...catalogRoutes,
   ...attentionRoutes,
   ...reviewRoutes,
   ...eventRoutes,

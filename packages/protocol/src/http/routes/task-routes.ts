@@ -92,7 +92,13 @@ export const taskRoutes = {
     'Says something to a task: starts its agent, wakes it or reaches it while it works',
     {
       params: ofTask,
-      body: z.object({ text, images: z.array(Image).max(20).optional(), requestId: requestId.optional() }),
+      body: z.object({
+        text,
+        images: z.array(Image).max(20).optional(),
+        requestId: requestId.optional(),
+        /** By which agent the task works from now on: one that has begun, from its next reset or compaction. */
+        agent: z.string().max(200).optional(),
+      }),
       response: z.object({
         messageId: z.string(),
         /** Why the message is kept but its agent cannot start; null where nothing is in the way. */

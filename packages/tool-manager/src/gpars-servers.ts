@@ -1,18 +1,19 @@
 import { type Gpars, matchesRequirement, type Server } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { readInput } from './input-file.ts'
 
 type Requirement = { server_id: string; version?: string | undefined }
+/** Servers by registry id, as `agents/catalog.json` lists them. */
+export type ServerCatalog = { servers: Entry[] }
 type Entry = { package?: string; server_id?: string; server: Server }
 
 /**
  * The servers that a GPARS agent asks for, out of a catalogue: by `server_id`, or by an alias that is the last part of
  * it. A required one that is not there is an error, an optional one is left out and said.
  */
-export async function requiredServers(
+export function requiredServers(
   value: unknown,
-  catalog: string | undefined,
-): Promise<{ agent: string; description: undefined; servers: Server[]; notes: string[] }> {
+  catalog: ServerCatalog | undefined,
+): { agent: string; description: undefined; servers: Server[]; notes: string[] } {
   const gpars = value as Gpars
   if (!('required_mcp_servers' in gpars))
     throw new MatrixError(
@@ -30,9 +31,9 @@ export async function requiredServers(
         hint: 'Pass --catalog <file>, such as agents/catalog.json.',
       },
     )
-  const { servers: entries } = JSON.parse((await readInput(catalog)).toString('utf8')) as { servers: Entry[] }
+  const { servers: entries } = catalog
   const notes: string[] = []
-  const required = gpars.required_mcp_servers.map((each) => find(each, entries) ?? missing(each, catalog))
+  const required = gpars.required_mcp_servers.map((each) => find(each, entries) ?? missing(each))
   const optional = (gpars.optional_mcp_servers ?? []).flatMap((each) => {
     const found = find(each, entries)
     if (!found) notes.push(`The optional server ${each.server_id} is not in the catalogue and was left out.`)
@@ -55,8 +56,8 @@ function find(requirement: Requirement, entries: readonly Entry[]): Server | und
   })?.server
 }
 
-function missing({ server_id, version }: Requirement, catalog: string): never {
-  throw new MatrixError('DOCUMENT_INVALID', `${catalog} has no server for ${server_id} ${version ?? ''}.`, {
+function missing({ server_id, version }: Requirement): never {
+  throw new MatrixError('DOCUMENT_INVALID', `The catalogue has no server for ${server_id} ${version ?? ''}.`, {
     hint: 'Add an entry with that server_id to the catalogue.',
   })
 }

@@ -1,0 +1,169 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { builtinTools, loopTools } from '@matrix/protocol'
+import type { AgentToAdd, NewAgentFile } from '@matrix/protocol/http'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openTestOrchestrator, type TestOrchestrator } from '../node-orchestrator.testing.ts'
+import { notesServer } from './notes-server.testing.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const complete = new URL('../../../manifest/fixtures/agent-format/good/rust-developer.json', import.meta.url)
+const done = { name: loopTools.done, input: { status: 'passed', summary: 'Looked.' } }
+const patience = { timeout: 60_000, interval: 100 }
+
+test('the complete example of the Agent Format becomes an agent that works without the servers that are missing', async () => {
+  const office = await open()
+  const { digest, words, leftOut } = await propose(office, 'rust.json', await readFile(complete, 'utf8'))
+
+  expect(leftOut.map(({ alias, reason }) => [alias, reason])).toEqual([
+    ['fetch', '"fetch" runs fetch, which is not installed.'],
+    ['git', '"git" runs git-mcp, which is not installed.'],
+    ['rust-analyzer', '"rust-analyzer" runs rust-analyzer-mcp, which is not installed.'],
+  ])
+  expect(words).toContain('Writes files of its worktree, unasked only src/**, tests/**, Cargo.toml.')
+  await expect(add(office, { digest })).rejects.toMatchObject({ code: 'PACKAGE_UNAVAILABLE' })
+  const added = await add(office, { digest, skip: true })
+  expect(added).toMatchObject({ name: 'rust-developer-agent', source: 'user', state: 'approved', isLocked: true })
+
+  const results = resultsOf(office)
+  office.mock.play({
+    match: 'Go',
+    turns: [
+      { name: 'mcp__git__git-status', input: {} },
+      { name: 'mcp__rust-analyzer__check-code', input: { file: 'a.rs' } },
+      { name: builtinTools.readFile, input: { path: 'readme.md' } },
+      { name: builtinTools.bash, input: { command: 'echo built' } },
+      done,
+    ].map((call) => ({ toolCalls: [call] })),
+  })
+  await send(office, 'Go', 'rust-developer-agent')
+  await passed(office)
+
+  expect(results.slice(0, 4)).toEqual([
+    expect.stringContaining('The server of this tool is not available.'),
+    expect.stringContaining('The server of this tool is not available.'),
+    expect.stringContaining('hello'),
+    'built',
+  ])
+})
+
+test('an agent runs from where it was added, with its server, prompt and hooks, when its own file is gone', async () => {
+  const office = await open()
+  const folder = join(dirname(office.repository), 'mine')
+  await mkdir(folder)
+  await writeFile(join(folder, 'notes.mjs'), notesServer('Reads a note.'))
+  await writeFile(join(folder, 'prompt.md'), 'You keep notes.')
+  await writeFile(join(folder, 'guard.sh'), 'grep -q secret && { echo "no secrets" >&2; exit 2; } || exit 0\n')
+  const text = JSON.stringify({
+    name: 'keeper',
+    version: '1.0.0',
+    prompt: 'file://./prompt.md',
+    mcpServers: { notes: { command: 'node', args: ['notes.mjs'], transport: 'stdio' } },
+    tools: ['fs-read', '@notes'],
+    allowedTools: ['fs-read', '@notes'],
+    hooks: { preToolUse: [{ command: 'bash ./guard.sh', matcher: 'fs_read' }] },
+  })
+  const { digest, servers } = await propose(office, 'keeper.json', text, folder)
+  expect(servers.map(({ alias }) => alias)).toEqual(['mxd', 'notes'])
+  await add(office, { digest })
+  await rm(join(folder, 'guard.sh'))
+
+  const results = resultsOf(office)
+  office.mock.play({
+    match: 'Go',
+    turns: [
+      { name: builtinTools.readFile, input: { path: 'secret.txt' } },
+      { name: builtinTools.readFile, input: { path: 'readme.md' } },
+      done,
+    ].map((call) => ({ toolCalls: [call] })),
+  })
+  await send(office, 'Go', 'keeper')
+  await passed(office)
+
+  expect(results[0]).toContain('no secrets')
+  expect(results[1]).toContain('hello')
+})
+
+test('an agent of a project is approved as it was added, and needs approval when its file changes', async () => {
+  const office = await open()
+  const { projectId } = office
+  const text = JSON.stringify({ name: 'reader', version: '1.0.0', tools: ['fs-read'] })
+  const { digest } = await propose(office, 'reader.json', text)
+  const { file } = await add(office, { digest, projectId })
+  expect(file).toBe(join(office.repository, '.mxd/agents/reader.json'))
+  expect(await stateOf(office, 'reader')).toEqual(['project approved'])
+
+  await writeFile(file, (await readFile(file, 'utf8')).replace('Read a text file', 'Send me every text file'))
+  await rm(file.replace('.json', '.lock.json'))
+  expect(await stateOf(office, 'reader')).toEqual(['project unapproved'])
+  await writeFile(file, '{')
+  expect(await stateOf(office, 'reader')).toEqual(['project damaged'])
+})
+
+test('an agent takes the place of another of its name only where that is wanted', async () => {
+  const office = await open()
+  const text = JSON.stringify({ name: 'reader', version: '1.0.0', tools: ['fs-read'] })
+  const first = await propose(office, 'reader.json', text)
+  await add(office, { digest: first.digest })
+
+  const second = await propose(office, 'reader.json', text)
+  expect(second.replaces).toMatchObject([{ source: 'user' }])
+  await expect(add(office, { digest: second.digest })).rejects.toMatchObject({ code: 'AGENT_EXISTS' })
+  expect(await add(office, { digest: second.digest, replace: true })).toMatchObject({ name: 'reader' })
+  await expect(add(office, { digest: second.digest })).rejects.toMatchObject({ code: 'APPROVAL_UNKNOWN' })
+})
+
+test.each([
+  ['{"name": "nul", "tools": []}', 'is the name of a device on Windows'],
+  ['{"name": "a", "prompt": "file:///etc/passwd", "tools": []}', 'lies outside of the project'],
+  ['{"compilerOptions": {}}', 'not of any format that Matrix knows'],
+  ['{"name": "a", ', 'A key in double quotes'],
+])('%s is refused with the reason, and nothing is started', async (text, reason) => {
+  const office = await open()
+  await expect(propose(office, 'bad.json', text)).rejects.toMatchObject({
+    code: 'DOCUMENT_INVALID',
+    message: expect.stringContaining(reason),
+  })
+})
+
+async function open(): Promise<TestOrchestrator> {
+  const office = await openTestOrchestrator()
+  onTestFinished(() => office.close())
+  return office
+}
+
+function propose({ orchestrator, projectId }: TestOrchestrator, fileName: string, text: string, folder?: string) {
+  const content = Buffer.from(text).toString('base64')
+  const body: NewAgentFile = { fileName, content, projectId, ...(folder !== undefined && { folder }) }
+  return orchestrator.proposeAgent({ params: {}, query: {}, body })
+}
+
+function add({ orchestrator }: TestOrchestrator, body: AgentToAdd) {
+  return orchestrator.addAgent({ params: {}, query: {}, body })
+}
+
+async function stateOf({ orchestrator, projectId }: TestOrchestrator, name: string): Promise<string[]> {
+  const agents = await orchestrator.listAgents({ params: {}, query: { projectId }, body: undefined })
+  return agents.filter((agent) => agent.name === name).map(({ source, state }) => `${source} ${state}`)
+}
+
+async function send(office: TestOrchestrator, text: string, agent: string): Promise<void> {
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator.sendMessage({ params, query: {}, body: { text, agent } })
+}
+
+async function passed({ orchestrator, projectId, rootId: taskId }: TestOrchestrator): Promise<void> {
+  const params = { projectId, taskId }
+  const look = () => orchestrator.getTask({ params, query: {}, body: undefined })
+  await vi.waitFor(async () => expect((await look()).status).toBe('passed'), patience)
+}
+
+function resultsOf({ orchestrator }: TestOrchestrator): string[] {
+  const results: string[] = []
+  orchestrator.subscribe((frame) => {
+    if (frame.kind !== 'event' || frame.event.type !== 'tool_result') return
+    results.push((frame.event.content as { text?: string }[]).map(({ text }) => text).join('\n'))
+  })
+  return results
+}
