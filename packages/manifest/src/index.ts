@@ -54,6 +54,7 @@ export {
   compilePathList,
   fixedFolders,
   isPathDenied,
+  isReadablePath,
   matchesPathList,
   mayHoldDenied,
   type PathBase,

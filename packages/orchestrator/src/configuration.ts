@@ -8,10 +8,15 @@ import { agentsAbove, type ProjectContext, roleOf } from './project-context.ts'
 type Frozen = EventOf<'session_config'>
 type Offered = { route: Route; systemPrompt: string; tools: ToolSpec[] }
 
-/** The system prompt of a task whose agent can call these tools. */
-export async function systemPromptOf(ctx: ProjectContext, task: TaskNode, tools: string[]): Promise<string> {
+/** The system prompt of a task whose agent can call these tools. `prompt` is what the agent's own file brings. */
+export async function systemPromptOf(
+  ctx: ProjectContext,
+  task: TaskNode,
+  tools: string[],
+  prompt: string | undefined,
+): Promise<string> {
   const { maxDepth } = await ctx.settings()
-  return ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth, tools })
+  return ctx.prompts.system(roleOf(task), { maySplit: ctx.tree.depth(task.id) < maxDepth, tools, prompt })
 }
 
 /** What a session is bound to, and what a start would give it now. */
@@ -45,6 +50,7 @@ async function offer(ctx: ProjectContext, task: TaskNode): Promise<Offered> {
       ctx,
       task,
       tools.map(({ name }) => name),
+      opened.prompt,
     )
     return { route, ...removeInvisibleDeep({ systemPrompt, tools }) }
   } finally {

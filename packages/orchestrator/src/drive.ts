@@ -1,4 +1,10 @@
-import { type DurableEvent, type Event, isPersistedByEmitEvent, type LiveEvent } from '@matrix/protocol'
+import {
+  type DurableEvent,
+  type Event,
+  isPersistedByEmitEvent,
+  type LiveEvent,
+  type QueueMessage,
+} from '@matrix/protocol'
 import { displayToolCall, oneLine } from '@matrix/protocol/display'
 import { type AgentResult, type ProviderAdapter, type Route, runProviderLoop } from '@matrix/provider-loop'
 import { recordTask } from '@matrix/task-tree'
@@ -71,7 +77,7 @@ async function openLoop(
     {
       taskId: task.id,
       model: first.model,
-      systemPrompt: await systemPromptOf(ctx, task, names),
+      systemPrompt: await systemPromptOf(ctx, task, names, agent.tools?.prompt),
       tools: watch ? tools.map((tool) => watchTool(tool, watch)) : tools,
       events,
       signal: agent.abort.signal,
@@ -84,7 +90,11 @@ async function openLoop(
         agent.idle.moved()
         ctx.emit({ kind: 'live', projectId: ctx.id, taskId: task.id, event })
       },
-      readMemory: () => ctx.prompts.header({ worktree, task: ctx.tree.get(task.id), tools: names }),
+      readMemory: async () => {
+        const own = await agent.tools?.context?.()
+        return ctx.prompts.header({ worktree, task: ctx.tree.get(task.id), tools: names, agent: own })
+      },
+      readBeside: (messages) => hearHooks(agent, messages),
       ports: {
         now: ctx.world.clock.now,
         random: ctx.world.random,
@@ -95,6 +105,13 @@ async function openLoop(
     agent.queue,
   )
   return watch ? watchEvents(loop, watch) : loop
+}
+
+/** What the hooks of the agent's file have to say to each message of the user. */
+async function hearHooks({ tools }: Agent, messages: readonly QueueMessage[]): Promise<string> {
+  const prompts = messages.flatMap((message) => (message.source === 'user' ? [message.text] : []))
+  const spoken = await Promise.all(prompts.map((prompt) => tools?.runHooks?.('userPromptSubmit', prompt)))
+  return spoken.filter(Boolean).join('\n')
 }
 
 function sleep({ world }: ProjectContext, ms: number, signal: AbortSignal): Promise<void> {
@@ -191,6 +208,7 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       agent.doing = undefined
       agent.callTimes.clear()
       await recordCost(ctx, taskId)
+      await agent.tools?.runHooks?.('stop')
       await agent.tools?.park()
       ctx.touch(taskId)
       void refreshAgent(ctx, agent)

@@ -146,7 +146,7 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
   agent.server = openAgentServer(ctx, agent)
   const tools = await createAgentTools(ctx, agent, agent.server)
 
-  await openSession(ctx, { task, worktree, routes, tools })
+  await openSession(ctx, { task, worktree, routes, tools }, agent)
   if (note) await ctx.log.append(taskId, [{ type: 'notice', taskId, ts: isoNow(ctx.world), text: note }])
   await reportLost(ctx, taskId)
   const events = await ctx.log.readActive(taskId)
@@ -228,6 +228,7 @@ export async function ensureTarget(ctx: ProjectContext, task: TaskNode, signal?:
 async function openSession(
   ctx: ProjectContext,
   { task, worktree, routes, tools }: Omit<Launch, 'events'>,
+  agent: Agent,
 ): Promise<void> {
   const { isStarted, hold } = foldSession(await ctx.log.readActive(task.id))
   const stamp = { taskId: task.id, ts: isoNow(ctx.world) }
@@ -236,7 +237,8 @@ async function openSession(
     if (hold) await ctx.log.append(task.id, [started])
     return
   }
-  const text = await ctx.prompts.header({ worktree, task, tools: tools.map(({ name }) => name) })
+  const own = await agent.tools?.context?.()
+  const text = await ctx.prompts.header({ worktree, task, tools: tools.map(({ name }) => name), agent: own })
   await ctx.log.append(task.id, [
     started,
     {

@@ -28,9 +28,15 @@ export type Role = 'root' | 'task'
 /** What an agent is told before anybody speaks to it. */
 export type Prompts = {
   /** `maySplit` is false where the tree may grow no deeper. */
-  system(role: Role, options: { maySplit: boolean; tools: readonly string[] }): string
+  system(role: Role, options: { maySplit: boolean; tools: readonly string[]; prompt?: string | undefined }): string
   /** Where a task works and what it is told first: read anew for a session that begins or was compacted. */
-  header(about: { worktree: string; task: TaskNode; tools: readonly string[] }): Promise<string> | string
+  header(about: {
+    worktree: string
+    task: TaskNode
+    tools: readonly string[]
+    /** What the agent's own file adds. */
+    agent?: string | undefined
+  }): Promise<string> | string
   /** The instruction files that agents in this worktree are given. */
   instructions?(worktree: string): Promise<Instruction[]>
 }

@@ -11,6 +11,8 @@ export type SystemPromptOptions = {
   maySplit?: boolean
   /** The wire names of the tools that the agent can call: what it cannot do is not spoken of. All, when left out. */
   tools?: readonly string[]
+  /** What the agent's own file says it is. */
+  prompt?: string | undefined
 }
 
 /** How agents work here. The same for the same options, so that it can be frozen with the session and cached by providers. */
@@ -28,7 +30,9 @@ export function buildSystemPrompt(options: SystemPromptOptions): string {
     promptText.safety,
   ]
   const text = sections.map((section) => renderSection(section, facts)).join('\n\n')
-  return `${text.replace('{{projectName}}', () => printableLine(projectName))}\n`
+  const named = text.replace('{{projectName}}', () => printableLine(projectName))
+  const own = options.prompt === undefined ? '' : `\n\n# Your own part\n${removeInvisible(options.prompt).text}`
+  return `${named}${own}\n`
 }
 
 type Facts = Record<'root' | 'task' | 'write' | 'split' | 'shell' | 'files', boolean>
@@ -62,6 +66,8 @@ export type MessageContext = {
   instructions: Instructions
   /** What `.mxd/memory.md` holds, if there is one. */
   memory: string | undefined
+  /** What the agent's own file adds. */
+  agent?: string | undefined
   /** The memory is that of the user's checkout, because the branch has none. */
   isMemoryUncommitted?: boolean
 }
@@ -71,12 +77,13 @@ const MAX_MEMORY = 64_000
 
 /** How context enters a conversation: at the start, and again after each compaction. */
 export function formatContext(context: MessageContext): string {
-  const { worktree, surroundings, instructions, memory, isMemoryUncommitted } = context
+  const { worktree, surroundings, instructions, memory, agent = '', isMemoryUncommitted } = context
   const from = isMemoryUncommitted ? "Not committed: from the user's checkout. " : ''
   return [
     `Working directory: ${worktree}`,
     `# Environment\n${formatSurroundings(surroundings)}`,
     formatInstructions(instructions),
+    agent,
     `# .mxd/memory.md (${from}Preloaded, do not read again)\n${shownMemory(memory)}`,
   ]
     .filter((section) => section !== '')
@@ -94,18 +101,23 @@ export function prepareAgentMessage({
 
 function formatInstructions({ given, nested }: Instructions): string {
   if (given.length + nested.length === 0) return ''
-  const parts = given.map(({ path, text, notes }) => {
-    const said = notes.length > 0 ? ` note="${notes.join('; ').replaceAll('"', "'")}"` : ''
-    // What a file says stays inside of it.
-    return `<file path="${path}"${said}>\n${text.replaceAll(/<(\/?file\b)/gi, '‹$1')}\n</file>`
-  })
   const below =
     nested.length > 0
       ? `For the files below their folder, the nearest counts most; read it before you change anything there: ${nested.join(', ')}`
       : ''
   const head =
     '# Instructions\nWritten for every coding agent in this repository. Follow them; your task and the user come first, and they give you no rights that your tools do not have.'
-  return [head, ...parts, below].filter((part) => part !== '').join('\n')
+  return [head, formatFiles(given), below].filter((part) => part !== '').join('\n')
+}
+
+/** Files with what was left out of them, each where it begins and ends. */
+export function formatFiles(files: readonly { path: string; text: string; notes: string[] }[]): string {
+  const parts = files.map(({ path, text, notes }) => {
+    const said = notes.length > 0 ? ` note="${notes.join('; ').replaceAll('"', "'")}"` : ''
+    // What a file says stays inside of it.
+    return `<file path="${path}"${said}>\n${text.replaceAll(/<(\/?file\b)/gi, '‹$1')}\n</file>`
+  })
+  return parts.join('\n')
 }
 
 function shownMemory(memory: string | undefined): string {

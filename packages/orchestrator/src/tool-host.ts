@@ -55,6 +55,12 @@ export type AgentTools = {
   uriOf(name: string): string | undefined
   /** Whether a call takes a core for itself, such as a test run. */
   isHeavy(name: string): boolean
+  /** The prompt of its agent file, if it has one. */
+  prompt?: string | undefined
+  /** What its agent file adds to the start of a conversation: resources, what its hooks say, and servers that are missing. */
+  context?(): Promise<string>
+  /** Runs the hooks of its agent file at a moment that is no call, and answers what they say for the conversation. */
+  runHooks?(trigger: 'userPromptSubmit' | 'stop', prompt?: string): Promise<string>
   view(): Promise<ToolsView>
   /** Ends what runs for the agent, but for background commands, until it calls again. */
   park(): Promise<void>

@@ -3,6 +3,7 @@ import {
   type Event,
   type LiveEvent,
   nothingSpent,
+  type QueueMessage,
   removeInvisibleDeep,
   type Spent,
   type ToolSpec,
@@ -45,6 +46,8 @@ export type AgentRequest = {
   retry?: Partial<RetryPolicy>
   /** Memory and working directory as they are now, for the start of a compacted conversation. */
   readMemory?: () => Promise<string> | string
+  /** What the conversation is told beside messages that it takes in, for as long as it holds them; nothing where it is empty. */
+  readBeside?: (messages: readonly QueueMessage[]) => Promise<string> | string
   /** Hears the words of an answer while they come. Without it they are yielded among the events, which takes longer. */
   onSpeech?: (event: LiveEvent) => void
   ports?: Ports
@@ -64,6 +67,7 @@ export type Run = {
   limits: RunLimits
   retry: RetryPolicy
   readMemory: () => Promise<string> | string
+  readBeside: (messages: readonly QueueMessage[]) => Promise<string> | string
   maxOutputTokens: number
 
   /** The configuration that the caller has now; the session's own may be older. */
@@ -120,6 +124,7 @@ export function openRun(
     limits: request.limits ?? {},
     retry: { ...defaultRetry, ...request.retry },
     readMemory: request.readMemory ?? (() => ''),
+    readBeside: request.readBeside ?? (() => ''),
     maxOutputTokens: request.maxOutputTokens ?? defaultMaxOutputTokens,
     offered: removeInvisibleDeep({ systemPrompt: request.systemPrompt, tools: request.tools.map(toSpec) }),
     routes: [route, ...(request.fallbacks ?? [])],

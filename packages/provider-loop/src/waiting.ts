@@ -31,16 +31,18 @@ function wokenText({ callId, name }: { callId: string; name: string }, messages:
 }
 
 /** Takes what arrived meanwhile into the conversation. */
-export function* takeMessages(run: Run): Generator<Event> {
+export async function* takeMessages(run: Run): AsyncGenerator<Event, void> {
   if (run.conversation.awaitsModel() || run.queue.hasWaking()) yield* consume(run, run.queue.drain())
 }
 
-function* consume(run: Run, drained: QueueMessage[]): Generator<Event> {
+async function* consume(run: Run, drained: QueueMessage[]): AsyncGenerator<Event, void> {
   const messages = drained.filter((message) => !run.conversation.hasConsumed(message.id))
   if (messages.length === 0) return
   for (const message of messages) yield* learn(run, message)
   run.redeliver = false
+  const said = await run.readBeside(messages)
   yield record(run, { type: 'messages_consumed', messageIds: messages.map((message) => message.id) })
+  if (said) yield record(run, { type: 'notice', text: said })
 
   if (messages.some((message) => message.source === 'compact')) run.compact = { reason: 'manual', idle: false }
   if (messages.some((message) => isFromOthers(run, message))) {

@@ -1,4 +1,11 @@
-import { findToolSettings, findUndeclared, formatToolUri, isOwnServer, type ToolSurface } from '@matrix/manifest'
+import {
+  findToolSettings,
+  findUndeclared,
+  formatToolUri,
+  isOwnServer,
+  ToolSettings,
+  type ToolSurface,
+} from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
 import type { Tools } from './boot.ts'
 import { DENIED_META } from './builtin/denied-path.ts'
@@ -221,10 +228,18 @@ function redacted(listener: (progress: CallProgress) => void, redactor: Redactor
     listener({ ...rest, ...(message !== undefined && { message: redactor.text(message) }) })
 }
 
+/** Where MCP lets a client say something of its own about a call: the settings that are the tool's own affair. */
+const SETTINGS_META = 'matrix/settings'
+
 /** Our own tools that look through folders leave out what is denied to them; nobody else's are told what that is. */
 function metaOf({ gate }: Tools, tool: ResolvedTool): Record<string, unknown> | undefined {
+  const settings = findToolSettings(gate.grant.policy?.toolsSettings ?? {}, policyName(tool)) ?? {}
+  if (!isOwnServer(tool.server)) {
+    const own = Object.entries(settings).filter(([name]) => !Object.hasOwn(ToolSettings.shape, name))
+    return own.length > 0 ? { [SETTINGS_META]: Object.fromEntries(own) } : undefined
+  }
   if (!leavesOutDenied(tool)) return undefined
-  const { deniedPaths = [] } = findToolSettings(gate.grant.policy?.toolsSettings ?? {}, policyName(tool)) ?? {}
+  const { deniedPaths = [] } = settings
   return deniedPaths.length > 0 ? { [DENIED_META]: { paths: deniedPaths, base: gate.base } } : undefined
 }
 

@@ -55,7 +55,7 @@ export type HookPlace = {
   /** The digests that the lock holds of the files that hooks run from. */
   approved?: Lock['hook_files']
   /** Toolchains of the user, as the agent's own commands have them. */
-  surroundings?: ((worktree: string) => Promise<Pick<Surroundings, 'env' | 'toolchains'>>) | undefined
+  surroundings?: ((worktree: string) => Promise<Surroundings>) | undefined
 }
 
 /** The hooks of one agent, with what they answered for as long as each may be remembered. */
@@ -96,7 +96,10 @@ export function openHooks(hooks: Policy['hooks'], place: HookPlace): Hooks {
     const key = JSON.stringify([hook, told])
     const known = remembered.get(key)
     if (known && performance.now() < known.until) return known.outcome
-    const ended = await prepare().then((from) => runCommand(hook, { from, told, prompt, signal }), neverRan)
+    const ended = await prepare().then(
+      async (from) => runCommand(hook, { from, told, prompt, signal, launch: await launchOf(hook, trigger, from) }),
+      neverRan,
+    )
     const outcome = judge(hook, trigger, ended)
     // An agent is spawned once, so what its hooks said then holds for as long as it lives.
     const ttlMs = trigger === 'agentSpawn' ? Number.POSITIVE_INFINITY : (hook.cache_ttl_seconds ?? 0) * 1000
@@ -105,7 +108,31 @@ export function openHooks(hooks: Policy['hooks'], place: HookPlace): Hooks {
   }
 }
 
-type ReadyHooks = { sandbox: Sandbox; folder: string; launch: Omit<BoxLaunch, 'args'> }
+type ReadyHooks = {
+  sandbox: Sandbox
+  folder: string
+  launch: Omit<BoxLaunch, 'args'>
+  root: string
+  worktree: string | undefined
+  around: Surroundings | undefined
+}
+
+const guards: readonly HookTrigger[] = ['preToolUse', 'postToolUse']
+
+/**
+ * A hook that only tells the agent something starts in the worktree, with git there to read, unless it runs files of its own:
+ * those are only in the private copy.
+ */
+async function launchOf(hook: Hook, trigger: HookTrigger, from: ReadyHooks): Promise<ReadyHooks['launch']> {
+  const { launch, worktree, around, root } = from
+  if (!worktree || guards.includes(trigger)) return launch
+  const { project } = await findHookFiles({ [trigger]: [hook] }, root)
+  if (project.length > 0) return launch
+  const { readable = [], writable = [], overlays, files } = around ?? {}
+  const env = { ...around?.env, ...launch.env, GIT_OPTIONAL_LOCKS: '0' }
+  const policy = { ...launch.policy, readable: [...(launch.policy.readable ?? []), ...readable, ...writable] }
+  return { ...launch, cwd: worktree, env, policy: { ...policy, overlays, files } }
+}
 
 /** Copies what was approved, and describes the sandbox: the worktree to read, no network, and the copy as its own place. */
 async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<ReadyHooks> {
@@ -123,6 +150,9 @@ async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<R
   return {
     sandbox: place.sandbox,
     folder,
+    root,
+    worktree,
+    around,
     launch: {
       program: '/bin/bash',
       cwd: folder,
@@ -166,12 +196,18 @@ function judge(hook: Hook, trigger: HookTrigger, { code, failure, stdout, stderr
   return { hook, status: isBlocking ? 'blocked' : 'failed', output }
 }
 
-type CommandRun = { from: ReadyHooks; told: string; prompt: string | undefined; signal: AbortSignal | undefined }
+type CommandRun = {
+  from: ReadyHooks
+  launch: ReadyHooks['launch']
+  told: string
+  prompt: string | undefined
+  signal: AbortSignal | undefined
+}
 
-async function runCommand(hook: Hook, { from, told, prompt, signal }: CommandRun): Promise<Ended> {
+async function runCommand(hook: Hook, { from, launch, told, prompt, signal }: CommandRun): Promise<Ended> {
   const { command, timeout_ms: timeoutMs = TIMEOUT_MS, max_output_size: limit = MAX_OUTPUT } = hook
   const shown = prompt && { USER_PROMPT: prompt.replace(/\p{Cc}/gu, ' ').slice(0, MAX_PROMPT) }
-  const { launch, sandbox } = from
+  const { sandbox } = from
   const env = { ...launch.env, ...shown }
   // A sandbox that could not be built ends with a code as well: only this line says that the hook itself was reached.
   const mark = `${randomUUID()}\n`

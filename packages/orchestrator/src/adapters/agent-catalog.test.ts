@@ -85,6 +85,79 @@ test('an agent runs from where it was added, with its server, prompt and hooks, 
   expect(results[1]).toContain('hello')
 })
 
+test('resources, prompt and hooks of an agent file reach its conversation, from the bytes that were approved', async () => {
+  const office = await open()
+  const home = dirname(office.repository)
+  await writeFile(join(home, 'notes.txt'), 'Notes of the user.')
+  await writeFile(join(office.repository, 'hello.sh'), 'echo approved words\n')
+  const text = JSON.stringify({
+    name: 'briefed',
+    version: '1.0.0',
+    prompt: 'You are briefed.',
+    tools: ['fs-read'],
+    toolsSettings: { 'fs-read': { deniedPaths: ['secret.md'] } },
+    resources: [
+      'file://readme.md',
+      'file://~/notes.txt',
+      'file://*.md',
+      'file://secret.md',
+      'file://../../../../config.json',
+    ],
+    hooks: {
+      agentSpawn: [{ command: 'git log --format=%s' }, { command: 'bash ./hello.sh' }, { command: 'exit 3' }],
+      userPromptSubmit: { command: 'echo "heard: $USER_PROMPT"; ls' },
+    },
+  })
+  const { digest } = await propose(office, 'briefed.json', text)
+  await add(office, { digest })
+  await writeFile(join(office.repository, 'hello.sh'), 'echo other words\n')
+
+  office.mock.play({ match: 'Go', turns: [{ toolCalls: [done] }] })
+  await send(office, 'Go now', 'briefed')
+  await passed(office)
+
+  const [start = '', beside = ''] = await noticesOf(office)
+  expect(start).toContain('<file path="readme.md">\nhello\n</file>')
+  expect(start).toContain('<file path="~/notes.txt">\nNotes of the user.\n</file>')
+  expect(start).toContain('note="not read: the settings of fs-read do not allow it"')
+  expect(start).toMatch(/config\.json" note="not read: .*leads out/)
+  expect(start.match(/readme\.md/g)).toHaveLength(1)
+  expect(start).toContain('<hook>\nfirst\n</hook>\n<hook>\napproved words\n</hook>')
+  expect(beside).toContain('heard: Go now\nreadme.md')
+  expect(JSON.stringify(office.mock.requests[0])).toContain('You are briefed.')
+})
+
+test('an installed script is pinned with what runs it, and its tool hears its settings', async () => {
+  const office = await open()
+  const folder = join(dirname(office.repository), 'mine')
+  await mkdir(folder)
+  const program = join(folder, 'tell-mcp')
+  await writeFile(program, tellServer, { mode: 0o755 })
+  const text = JSON.stringify({
+    name: 'teller',
+    version: '1.0.0',
+    mcpServers: {
+      tell: { command: program, transport: 'stdio' },
+      box: { command: 'docker', args: ['run', '-i', 'mcp/time'] },
+    },
+    tools: ['@tell'],
+    allowedTools: ['@tell'],
+    toolsSettings: { '@tell/get_settings': { region: 'north', deniedPaths: ['/etc'] } },
+  })
+  const { digest, leftOut } = await propose(office, 'teller.json', text, folder)
+  expect(leftOut.map(({ alias, code }) => [alias, code])).toEqual([['box', 'PACKAGE_UNVERIFIABLE']])
+  const { file } = await add(office, { digest, skip: true })
+  const lock = JSON.parse(await readFile(file.replace('.json', '.lock.json'), 'utf8'))
+  expect(lock.servers.tell.package).toMatchObject({ interpreter_digest: expect.stringMatching(/^sha256:/) })
+
+  const results = resultsOf(office)
+  const turns = [{ name: 'mcp__tell__get_settings', input: {} }, done].map((call) => ({ toolCalls: [call] }))
+  office.mock.play({ match: 'Go', turns })
+  await send(office, 'Go', 'teller')
+  await passed(office)
+  expect(results[0]).toBe('{"region": "north"}')
+})
+
 test('an agent of a project is approved as it was added, and needs approval when its file changes', async () => {
   const office = await open()
   const { projectId } = office
@@ -127,6 +200,23 @@ test.each([
   })
 })
 
+const tellServer = `#!/usr/bin/env python3
+import json, sys
+schema = {"type": "object", "properties": {}}
+tool = {"name": "get_settings", "description": "Lists settings of this file.", "inputSchema": schema, "annotations": {"readOnlyHint": True, "openWorldHint": False}}
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask: continue
+    params = ask.get("params", {})
+    result = {
+        "initialize": lambda: {"protocolVersion": params.get("protocolVersion"), "capabilities": {"tools": {}}, "serverInfo": {"name": "tell", "version": "1"}},
+        "tools/list": lambda: {"tools": [tool]},
+        "tools/call": lambda: {"content": [{"type": "text", "text": json.dumps(params["_meta"].get("matrix/settings"))}]},
+    }.get(ask["method"])
+    answer = {"result": result()} if result else {"error": {"code": -32601, "message": "no such method"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], **answer}), flush=True)
+`
+
 async function open(): Promise<TestOrchestrator> {
   const office = await openTestOrchestrator()
   onTestFinished(() => office.close())
@@ -157,6 +247,12 @@ async function passed({ orchestrator, projectId, rootId: taskId }: TestOrchestra
   const params = { projectId, taskId }
   const look = () => orchestrator.getTask({ params, query: {}, body: undefined })
   await vi.waitFor(async () => expect((await look()).status).toBe('passed'), patience)
+}
+
+async function noticesOf({ orchestrator, projectId, rootId: taskId }: TestOrchestrator): Promise<string[]> {
+  const params = { projectId, taskId }
+  const { events } = await orchestrator.readEvents({ params, query: { after: 0, limit: 100 }, body: undefined })
+  return events.flatMap(({ event }) => (event.type === 'notice' ? [String(event.text)] : []))
 }
 
 function resultsOf({ orchestrator }: TestOrchestrator): string[] {

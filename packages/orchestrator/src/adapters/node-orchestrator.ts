@@ -220,6 +220,8 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         {
           pool,
           sandbox,
+          files: world.files,
+          home,
           async loadManifest(name) {
             const { agent } = await current()
             return catalog.get(name, { project, defaultAgent: agent })

@@ -34,14 +34,17 @@ import {
   type Tools,
 } from '@matrix/tool-manager'
 import * as z from 'zod'
+import { agentPrompt, formatAgentContext, formatHookOutput } from '../agent-context.ts'
 import { addServers } from '../config-servers.ts'
 import type { DefinitionWords, Told } from '../definition-words.ts'
 import { problemOf } from '../halt.ts'
 import { originOfCall, type TrustedSources } from '../origin.ts'
 import { resolveAgentNames } from '../project-context.ts'
+import { readResources } from '../resources.ts'
 import type { ServerApprovals } from '../server-approval.ts'
 import { viewDrift } from '../server-drift.ts'
 import type { AgentTools, AgentToolsRequest, ToolCallContext, ToolHost } from '../tool-host.ts'
+import type { Files } from '../world.ts'
 import { spillTo } from './output-folder.ts'
 import { forwardPort } from './port-forward.ts'
 import { ProcessState, watchProcess } from './process-watch.ts'
@@ -63,6 +66,9 @@ export type LoadedManifest = {
 export type SandboxedToolsOptions = {
   pool: ServerPool
   sandbox: Sandbox
+  files: Files
+  /** The user's home, where resources below `~` are. */
+  home: string
   /** Finds the manifest of an agent by name. */
   loadManifest(name: string): Promise<LoadedManifest>
   /** Keeps a lock that a person has agreed to in place of the one that this manifest has. */
@@ -192,6 +198,8 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
       })
       return openAgentTools(tools, own, request, {
         states,
+        files: options.files,
+        home: options.home,
         isBoxing: options.sandbox.isBoxing,
         sandbox: options.sandbox,
         trusted: options.trusted,
@@ -212,6 +220,10 @@ function grantsBeyond(own: LoadedManifest, above: readonly LoadedManifest[]): Gr
   return [...new Set(above)].filter((each) => each !== own).map(grantOf)
 }
 
+function policyOf({ policy, lock }: LoadedManifest): Policy | undefined {
+  return policy ?? lock?.policy
+}
+
 function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {
   return { manifest, policy: policy ?? lock?.policy }
 }
@@ -221,6 +233,8 @@ const Started = z.object({ id: z.string() })
 
 type Surroundings = {
   states: ServerStates
+  files: Files
+  home: string
   isBoxing: boolean
   sandbox: Sandbox
   trusted(): Promise<TrustedSources>
@@ -266,6 +280,23 @@ function openAgentTools(
     return { spec, uri: formatToolUri(uri), sideEffect: tool.side_effect_class }
   }
 
+  /** Resources are read anew each time; the hooks at the start have run once, and what they said is kept. */
+  async function context(): Promise<string> {
+    const policy = policyOf(loaded)
+    const mayRead = loaded.manifest.allowed_side_effects.includes('read')
+    const base = { cwd: request.worktree, home: around.home }
+    const resources = policy && mayRead ? await readResources(around.files, policy, base) : []
+    return formatAgentContext({ resources, spoken: await speak('agentSpawn'), unavailable: loaded.lock?.unavailable })
+  }
+
+  async function speak(trigger: 'agentSpawn' | 'userPromptSubmit' | 'stop', prompt?: string): Promise<string[]> {
+    const input = prompt === undefined ? {} : { prompt }
+    const outcomes = await tools.hooks.run({ trigger, input, signal: closing.signal })
+    for (const { hook, status, output } of outcomes)
+      if (status !== 'ok') tools.report({ type: 'hook_failed', command: hook.command, output })
+    return outcomes.flatMap(({ status, output }) => (status === 'ok' ? [tools.pool.redactor.text(output)] : []))
+  }
+
   async function originOf(name: string, result: ToolResult): Promise<Origin> {
     if (tools.unavailable.has(name)) return { source: 'matrix', trusted: true, name }
     const tool = tools.registry.resolve(name)
@@ -304,7 +335,12 @@ function openAgentTools(
   }
 
   return {
-    specs: async () => around.words.tellable((await tools.specs()).map(told), request.ask),
+    async specs() {
+      const specs = await tools.specs()
+      // The words of tools that are missing are Matrix's own.
+      const [missing, known] = [true, false].map((is) => specs.filter(({ name }) => tools.unavailable.has(name) === is))
+      return [...around.words.tellable((known ?? []).map(told), request.ask), ...(missing ?? [])]
+    },
     call,
     allows: (tool) => isOwnToolAllowed(tool, tools.gate),
     uriOf: (name) => (tools.unavailable.has(name) ? undefined : formatToolUri(tools.registry.resolve(name).uri)),
@@ -313,6 +349,12 @@ function openAgentTools(
       name !== builtinTools.background &&
       !tools.unavailable.has(name) &&
       tools.registry.resolve(name).tool.side_effect_class === 'shell',
+    prompt: agentPrompt(policyOf(loaded)),
+    context,
+    async runHooks(trigger, prompt) {
+      const spoken = await speak(trigger, prompt)
+      return trigger === 'stop' ? '' : formatHookOutput(spoken, 'say to this message')
+    },
     park: () => tools.park(),
     async close() {
       closing.abort()
