@@ -19,6 +19,7 @@ import { storeBundle } from './bundle-store.ts'
 import { digestLoaded, loadsBeside } from './loaded-files.ts'
 import type { GetPackageOptions, PackageStore, StoredPackage } from './package-store.ts'
 import { isWithin } from './sandbox/mount.ts'
+import { environmentOf, findScriptInterpreter, type Interpreter, openInterpreter } from './script-interpreter.ts'
 
 /** What is really started for a server: verified bytes, by absolute path. */
 export type ServerLaunch = {
@@ -238,17 +239,40 @@ async function launchFile(
     })
   const digest = digestBytes(await readFile(file))
   if (!isPlaceholder && digest !== pinned) throw otherBytes(file, digest, pinned)
-  const program = isScript ? await findProgram(alias, server.command, base) : file
-  const folder = await packageFolder(file)
+  const find = (command: string) => findProgram(alias, command, base)
+  const interpreter = isScript
+    ? await openInterpreter(server.command, [], find)
+    : await findScriptInterpreter(file, find)
+  assertInterpreter(interpreter, options.locked)
+  const folder = environmentOf(file) ?? (await packageFolder(file))
   const files_digest = await digestBeside(file, folder, options)
+  const given = resolved ?? args
+  const behind = isScript ? given.map((text, index) => (index === launcher.argument ? file : text)) : [file, ...given]
   return {
-    program,
-    args: (resolved ?? args).map((text, index) => (isScript && index === launcher.argument ? file : text)),
-    readable: [folder],
+    program: interpreter?.program ?? file,
+    args: interpreter ? [...interpreter.args, ...behind] : [...given],
+    readable: [folder, ...(interpreter?.readable ?? [])],
     locked: { command: server.command, args: [...args] },
-    package: { ecosystem: 'file', name: launcher.file, version, digest, ...(files_digest && { files_digest }) },
+    package: {
+      ...{ ecosystem: 'file' as const, name: launcher.file, version, digest },
+      ...(files_digest && { files_digest }),
+      ...(interpreter?.digest !== undefined && { interpreter_digest: interpreter.digest }),
+    },
     isPlaceholder,
   }
+}
+
+/** What runs a script decides what it does: another one than the locked is refused. */
+function assertInterpreter(interpreter: Interpreter | undefined, locked: LockedPackage | undefined): void {
+  const pinned = locked?.interpreter_digest
+  if (pinned === undefined || interpreter?.digest === pinned) return
+  throw new MatrixError(
+    'PACKAGE_MISMATCH',
+    `${interpreter?.program ?? 'The interpreter'} is not the one that was locked.`,
+    {
+      hint: 'If it was updated, add the agent again, or run matrix lock again.',
+    },
+  )
 }
 
 /** What a file server can load is all that its sandbox shows of its folder: a lock holds one digest of it. */

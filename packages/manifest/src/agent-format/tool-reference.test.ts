@@ -102,7 +102,8 @@ test('a declared server with a dot in its name wins over the reading with a slas
 
 test.each([
   ['fs_write', ['write_file', 'edit_file'], []],
-  ['@builtin/bash', ['bash', 'background'], []],
+  ['@builtin/bash', ['bash'], []],
+  ['execute_bash', ['bash'], []],
   ['@git/push', ['@git/push'], []],
   ['@git', [], ['MX027']],
   ['@git/*', [], ['MX027']],

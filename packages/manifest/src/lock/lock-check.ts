@@ -81,6 +81,7 @@ const digestFields = new Set([
   'manifest_digest',
   'dependencies_digest',
   'files_digest',
+  'interpreter_digest',
   'integrity',
 ])
 

@@ -31,6 +31,7 @@ export const LockedPackage = z.strictObject({
     .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'sha512- and the digest in base64, as registries state it')
     .optional(),
   dependencies_digest: digest.optional().describe('The digest of the lock file of everything the package needs.'),
+  interpreter_digest: digest.optional().describe('Of a script: the digest of the program that runs it.'),
   files_digest: digest.optional().describe('Of a file or bundle: the digest of every file that it can load.'),
 })
 export type LockedPackage = z.infer<typeof LockedPackage>
