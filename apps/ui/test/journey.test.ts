@@ -263,6 +263,28 @@ describeInBrowser('a person and their agents', () => {
     expect(entries.find(({ key }) => key === 'maxDepth')).toMatchObject({ value: 3, origin: 'global' })
   })
 
+  test('an agent is added from a file once it was shown what it may do', async () => {
+    await page.goto(`${world.url}/settings?section=agents`)
+    const agent = { name: 'reviewer', version: '1.0.0', description: 'Reads.', tools: ['fs-read'] }
+    const mcpServers = { git: { command: 'git-mcp-that-is-missing', transport: 'stdio' } }
+    const buffer = Buffer.from(JSON.stringify({ ...agent, mcpServers }))
+    await page.getByLabel('Agent file').setInputFiles({ name: 'r.json', mimeType: 'application/json', buffer })
+    const dialog = page.getByRole('dialog', { name: 'Add reviewer?' })
+    await dialog.getByText('Reads files of its worktree.').waitFor()
+    await dialog.getByText('"git" runs git-mcp-that-is-missing, which is not installed.').waitFor()
+    expect((await world.client.listAgents({})).map(({ name }) => name)).not.toContain('reviewer')
+    await dialog.getByRole('button', { name: 'Add for all projects' }).click()
+
+    await page.getByRole('listitem').filter({ hasText: 'reviewer' }).getByText('approved').waitFor()
+    expect(await world.client.listAgents({})).toContainEqual(
+      expect.objectContaining({
+        name: 'reviewer',
+        source: 'user',
+        leftOut: [expect.objectContaining({ alias: 'git' })],
+      }),
+    )
+  })
+
   test('on a phone the inbox, the tree and search are one tap away', async () => {
     await page.setViewportSize(phone)
     const bar = page.getByRole('navigation', { name: 'Places' })

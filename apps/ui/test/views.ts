@@ -60,6 +60,11 @@ export const views: View[] = [
   { name: 'search', path: () => '/search?q=discount', ready: (page) => page.locator('mark').first().waitFor() },
   { name: 'settings', path: () => '/settings', ready: (page) => page.getByText('maxDepth').first().waitFor() },
   {
+    name: 'agents',
+    path: () => '/settings?section=agents',
+    ready: (page) => page.getByText('Choose a file').waitFor(),
+  },
+  {
     name: 'devices',
     path: () => '/settings?section=devices',
     ready: (page) => page.getByText('this browser', { exact: true }).waitFor(),

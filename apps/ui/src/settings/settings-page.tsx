@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Page } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
+import { AgentsSection } from './agents-section.tsx'
 import { ConfigSection } from './config-section.tsx'
 import { DaemonSection } from './daemon-section.tsx'
 import { DevicesSection } from './devices-section.tsx'
@@ -21,6 +22,7 @@ export function SettingsPage() {
         onChange={go}
         tabs={[
           { id: 'config', label: 'Matrix', content: <ConfigSection projectId={projectId} /> },
+          { id: 'agents', label: 'Agents', content: <AgentsSection projectId={projectId} /> },
           { id: 'devices', label: 'Devices', content: <DevicesSection /> },
           { id: 'look', label: 'This browser', content: <LookSection /> },
           { id: 'daemon', label: 'Daemon', content: <DaemonSection /> },
