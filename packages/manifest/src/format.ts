@@ -55,7 +55,8 @@ const agentKeys = ['toolsSettings', 'toolAliases', 'resources', 'hooks', 'prompt
 
 function isAgentFormat(value: JsonRecord): boolean {
   const listsTools = Array.isArray(own(value, 'tools')) || has(value, 'allowedTools')
-  if (has(value, 'mcpServers') && (listsTools || agentKeys.some((key) => has(value, key) && key !== 'hooks'))) return true
+  if (has(value, 'mcpServers') && (listsTools || agentKeys.some((key) => has(value, key) && key !== 'hooks')))
+    return true
   if (typeof own(value, 'name') !== 'string') return isNamelessAgent(value, listsTools)
   return listsTools || agentKeys.some((key) => has(value, key))
 }

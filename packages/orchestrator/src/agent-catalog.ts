@@ -5,11 +5,10 @@ import {
   detectDocument,
   digestValue,
   type Finding,
+  type Format,
   formatDefinitionFinding,
-  importServers,
   type Lock,
   parseAgentUri,
-  placeProblems,
   verifyDocument,
 } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
@@ -27,7 +26,7 @@ export type AgentCatalogPorts = {
   /** Starts the servers of an agent in a sandbox to see what they have. Without a folder, it has no files beside it. */
   pin(
     document: DetectedDocument,
-    options: { folder: string | undefined; agent: string | undefined },
+    options: { fileName: string; folder: string | undefined; agent: string | undefined },
   ): Promise<PinnedAgent>
   /** The agent of the settings, which bounds what a repository may use unasked. */
   defaultAgent(project: ConfigProject | undefined): Promise<string>
@@ -58,6 +57,7 @@ export function openAgentCatalog({ catalog, pin, defaultAgent }: AgentCatalogPor
       const document = await detectDocument(bytes, { fileName })
       const findings = await checkFile(bytes, document, fileName)
       const pinned = await pin(document, {
+        fileName,
         folder: folder ?? project?.path,
         agent: name ?? nameFor(document, fileName),
       })
@@ -92,17 +92,17 @@ export function openAgentCatalog({ catalog, pin, defaultAgent }: AgentCatalogPor
 /** A file that has errors of its own is refused before a server is started; of a list of servers, what is left out is said. */
 async function checkFile(
   bytes: Uint8Array,
-  { value, format, source, findings }: DetectedDocument,
+  { value, format, findings }: DetectedDocument,
   fileName: string,
 ): Promise<Finding[]> {
   if (value === undefined) throw refusal(fileName, findings)
   if (format === undefined) throw refusal(fileName, (await verifyDocument(bytes, { fileName })).findings)
   // A draft of Matrix has gaps that are filled in here, and its lock is checked whole.
   if (format === 'matrix') return findings
-  if (format !== 'agent-format' && format !== 'gpars' && format !== 'lock')
-    return [...findings, ...placeProblems(importServers(value).problems, source, 'default')]
   const report = await verifyDocument(bytes, { fileName })
-  if (report.findings.some(({ severity }) => severity === 'error')) throw refusal(fileName, report.findings)
+  // Of a list of servers what is wrong is taken out or left out: a secret becomes a reference.
+  const isWhole = format === 'agent-format' || format === 'gpars' || format === 'lock'
+  if (isWhole && report.findings.some(({ severity }) => severity === 'error')) throw refusal(fileName, report.findings)
   return report.findings
 }
 
@@ -116,8 +116,10 @@ function refusal(fileName: string, findings: readonly Finding[]): MatrixError {
 
 /** Lists of servers have no name of their own. */
 function nameFor({ format }: DetectedDocument, fileName: string): string | undefined {
-  return format === 'mcp-client' || format === 'vscode' ? agentNameOf(fileName) : undefined
+  return format !== undefined && nameless.includes(format) ? agentNameOf(fileName) : undefined
 }
+
+const nameless: readonly Format[] = ['mcp-client', 'vscode', 'zed', 'opencode', 'codex']
 
 function leftOutError({ leftOut }: PinnedAgent): MatrixError {
   const reasons = leftOut.map(({ alias, error }) => `${alias}: ${error.message}`).join(' ')

@@ -44,16 +44,19 @@ export type DraftOptions = {
   isAgent?: boolean | undefined
   /** The folder of the file, where its relative files start. */
   folder: string
+  /** What the file is called, which tells some formats apart. */
+  fileName?: string | undefined
 }
 
 /** What any file that Matrix reads says of an agent. */
 export function readAgentDraft({ value, format }: DetectedDocument, options: DraftOptions): AgentDraft {
   if (format === 'matrix' || format === 'lock') return renamed(readManifest(format, value), options.agent)
   if (format === 'gpars') {
-    const { agent, ...found } = requiredServers(value, options.catalog)
-    return { ...found, agent: agentUri(options.agent) ?? agent, format, allowed: undefined, policy: undefined }
+    const { agent: id, ...found } = requiredServers(value, options.catalog)
+    return { ...found, agent: agentUri(options.agent) ?? id, format, allowed: undefined, policy: undefined }
   }
-  const imported = importServers(value, options.agent === undefined ? {} : { agent: options.agent })
+  const { agent, fileName } = options
+  const imported = importServers(value, { ...(agent !== undefined && { agent }), ...(fileName && { fileName }) })
   const { manifest, aliases, problems } = imported
   const policy = format === 'agent-format' ? policyOf(value) : undefined
   const servers = manifest.servers.map((server) => placeFiles(server, options.folder))

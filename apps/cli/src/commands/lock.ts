@@ -73,6 +73,7 @@ async function proposeLock(path: string, bench: Workbench, options: LockOptions)
   const { agent, catalog, keepsState } = options
   return proposeAgent(document, {
     ...{ ...bench, onStep: printError, agent, keepsState },
+    fileName: basename(path),
     folder: path === '-' ? process.cwd() : dirname(resolve(path)),
     ownServer: await findOwnServer(),
     catalog: catalog === undefined ? undefined : await readCatalog(catalog),

@@ -26,7 +26,7 @@ export function createAgentPin(around: {
   signal?: AbortSignal | undefined
 }): AgentCatalogPorts['pin'] {
   const { store, signal } = around
-  return async (document, { folder: given, agent }) => {
+  return async (document, { fileName, folder: given, agent }) => {
     const pool = openServerPool({ ...around, bootstrap: true, connectTimeoutMs: CONNECT_TIMEOUT_MS })
     const emptyFolder = await mkdtemp(join(tmpdir(), 'matrix-empty-'))
     // Sandboxes run as another user where we are root.
@@ -36,7 +36,7 @@ export function createAgentPin(around: {
     const folder = given ?? emptyFolder
     try {
       const proposal = await proposeAgent(document, {
-        ...{ pool, store, emptyFolder, folder, agent, signal },
+        ...{ pool, store, emptyFolder, folder, fileName, agent, signal },
         isAgent: true,
         ownServer: await around.ownServer(),
       })
