@@ -10,6 +10,7 @@ export const commandExamples: Record<string, readonly string[]> = {
     'matrix send root "Make the tests pass on Windows"',
     'git diff | matrix send root -',
     'matrix send parser "Look at this" --image screenshot.png --follow',
+    'matrix send root "Review the last commit" --agent reviewer',
   ],
   run: [
     'matrix run "Update the dependencies" --budget-tokens 500k --timeout 30m',
@@ -61,8 +62,8 @@ export const commandExamples: Record<string, readonly string[]> = {
   diff: ['matrix diff root', 'matrix diff parser --stat', 'matrix diff agents/old.json agents/new.json'],
   merge: ['matrix merge root --update-checkout', 'matrix merge parser --squash -m "feat: parse TOML"'],
   forward: ['matrix forward parser 3000', 'matrix forward parser 3000 --to 8080', 'matrix forward'],
-  agent: ['matrix agent add reviewer.json', 'matrix agents'],
-  'agent list': ['matrix agents', 'matrix agents --json'],
+  agent: ['matrix agent add reviewer.json', 'matrix agent list'],
+  'agent list': ['matrix agent list', 'matrix agent list --json'],
   'agent add': [
     'matrix agent add reviewer.json',
     'matrix agent add .mcp.json --name tools --project',

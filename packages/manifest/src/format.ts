@@ -69,6 +69,7 @@ function isNamelessAgent(value: JsonRecord, listsTools: boolean): boolean {
 /** One field of an agent by itself, as its description shows them, and nothing that is no agent's. */
 function isAgentPart(value: JsonRecord): boolean {
   if (Object.keys(value).some((key) => !partKeys.includes(key))) return false
+  if (has(value, 'hooks') && !hasTriggers(value)) return false
   const isListed = [own(value, 'tools'), own(value, 'allowedTools')].some(isTexts)
   return isListed || has(value, 'toolsSettings') || isFileList(own(value, 'resources')) || hasTriggers(value)
 }
