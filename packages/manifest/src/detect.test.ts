@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { detectDocument } from './detect.ts'
+import { verifyDocument } from './verify.ts'
 
 test('an agent file with trailing commas is read, with a warning at the first of them', async () => {
   const bytes = readFileSync(new URL('../fixtures/agent-format/good/hooks-with-trailing-commas.json', import.meta.url))
@@ -62,4 +63,24 @@ test.each([
   ['{ "tools": [{ "name": "x" }] }'],
 ])('%s is no agent', async (text) => {
   expect((await detectDocument(Buffer.from(text))).format).toBeUndefined()
+})
+
+test('a Markdown file is an agent, and a skill under the name that skills have', async () => {
+  const agent = Buffer.from('---\ndescription: Reviews\ntools: Read\n---\nReview.')
+  expect(await detectDocument(agent, { fileName: 'reviewer.md' })).toMatchObject({
+    format: 'agent-format',
+    value: { name: 'reviewer', prompt: 'Review.' },
+  })
+  expect((await verifyDocument(agent)).findings).toMatchObject([{ rule: 'MX026', severity: 'error' }])
+  const skill = Buffer.from('---\nname: review\ndescription: Reviews\nallowed-tools: Read\n---\nReview.')
+  expect(await detectDocument(skill, { fileName: 'SKILL.md' })).toMatchObject({
+    format: 'agent-skill',
+    value: { name: 'review', allowedTools: { search: {} } },
+  })
+  expect(await detectDocument(Buffer.from('# Read me'), { fileName: 'README.md' })).toMatchObject({
+    format: undefined,
+    value: undefined,
+    findings: [{ severity: 'error' }],
+    syntax: 'Markdown',
+  })
 })

@@ -33,6 +33,8 @@ export async function detectDocument(
     const document = (await toml).parseToml(bytes)
     return { ...document, format: detectFormat(document.value, fileName), syntax: 'TOML' }
   }
+  if (kind?.name === 'Markdown' && hasFrontMatter(bytes))
+    return (await import('./markdown/markdown-document.ts')).readMarkdown(bytes, { fileName, mode })
   const document = readJson(bytes, fileName, mode)
   // What parses as JSON is JSON, whatever its name says.
   if (!kind || document.value !== undefined) return named(document, { fileName, mode })
@@ -89,4 +91,9 @@ const commentedNames = /^settings\.json$|\.jsonc$|\.json5$/
 function tolerated(slip: Finding, mode: Mode): Finding {
   const severity = severityIn(mode, { rule: slip.rule, severity: 'warning' })
   return { ...slip, severity, fix: 'Matrix reads the file all the same. Correct this place for programs that do not.' }
+}
+
+/** Markdown without it is a text for people, or for every agent. */
+function hasFrontMatter(bytes: Uint8Array): boolean {
+  return /^\uFEFF?---\s*\n/.test(Buffer.from(bytes.subarray(0, 64)).toString('utf8'))
 }

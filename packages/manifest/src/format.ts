@@ -6,6 +6,7 @@ export type Format =
   | 'matrix'
   | 'lock'
   | 'agent-format'
+  | 'agent-skill'
   | 'gpars'
   | 'mcp-client'
   | 'vscode'

@@ -62,6 +62,8 @@ export {
 export { Hook, HookTrigger, Policy, ToolSettings } from './policy/policy.ts'
 export { renameServers } from './policy/policy-alias.ts'
 export { findToolSettings, isToolAllowed, isToolVisible, matchesHook, type ToolName } from './policy/tool-pattern.ts'
+export { type AgentSkill, readAgentSkill, skillName } from './skill/agent-skill.ts'
 export { parseSkill, type Skill } from './skill/skill.ts'
+export { limitsInSkill, type PinnedTool, type SkillLimit } from './skill/skill-limit.ts'
 export { isToolInSkill, type ToolAllowlist } from './skill/tool-allowlist.ts'
 export { type Report, type VerifyOptions, verifyDocument } from './verify.ts'

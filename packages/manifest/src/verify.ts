@@ -53,6 +53,8 @@ const checkers: Record<Format, Checker> = {
   matrix: (value, { environment }) => checkManifest(value, environment).problems,
   'agent-format': async (value, { environment }) =>
     (await import('./agent-format/agent-format-check.ts')).checkAgentFormat(value, environment).problems,
+  // Its findings come with reading it.
+  'agent-skill': () => [],
   gpars: async (value) => (await import('./gpars/gpars-check.ts')).checkGpars(value).problems,
   lock: async (value, { environment }) => (await import('./lock/lock-check.ts')).checkLock(value, environment).problems,
   'mcp-client': checkImported,
@@ -67,6 +69,7 @@ const checkers: Record<Format, Checker> = {
 const summaries: Record<Format, (value: unknown) => string> = {
   matrix: (value) => `Matrix manifest v1, ${serverCounts(value)}`,
   'agent-format': () => 'Agent Format',
+  'agent-skill': () => 'Agent Skill',
   gpars: () => 'GPARS capability manifest',
   lock: (value) => `Matrix lock, ${serverCounts((value as { manifest?: unknown }).manifest)}`,
   'mcp-client': () => 'MCP client settings',

@@ -12,7 +12,7 @@ import {
 } from '@matrix/manifest/verify'
 import { MatrixError, printableLine } from '@matrix/protocol'
 import { type ExitCode, exitCode } from '../exit-code.ts'
-import { findInputs, type InputPath, readInput } from '../input-file.ts'
+import { findInputs, type InputPath, isMarkdownOfOurs, readInput } from '../input-file.ts'
 import { countSeverity, type FileReport, isProved } from '../report.ts'
 import { print, printError, printJson } from '../terminal.ts'
 
@@ -91,7 +91,7 @@ async function isNoneOfOurs(path: string, bytes: Buffer): Promise<boolean> {
   const { value, format, syntax } = await detectDocument(bytes, { fileName: basename(path) })
   if (format !== undefined) return false
   // Broken JSON may be a manifest; broken TOML is ours only where Codex keeps its settings.
-  return value !== undefined || (syntax !== 'JSON' && !path.endsWith('.codex/config.toml'))
+  return value !== undefined || (syntax !== 'JSON' && !path.endsWith('.codex/config.toml') && !isMarkdownOfOurs(path))
 }
 
 /** What is wrong already on paper is not started. */

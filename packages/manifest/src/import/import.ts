@@ -71,6 +71,7 @@ const readers: Record<Format, Reader> = {
   mcpb: (value, { platform }) => readBundle(value, platform),
   matrix: refuse('The file is a Matrix manifest already.', 'Run matrix verify on it.'),
   lock: refuse('The file is a Matrix lock already.', 'Run matrix verify on it.'),
+  'agent-skill': refuse('The file is a skill, which has no servers.', 'Run matrix verify on it.'),
   gpars: refuse(
     'A GPARS manifest says what an agent needs, not how a server is started or reached.',
     'Import the files of the servers themselves, or resolve them with matrix lock.',

@@ -108,14 +108,7 @@ function located(source: SourceText, fields: JsonRecord): SourceText {
 /** Names become file names and URIs here; there they are often titles. */
 function readName(given: string | undefined, problems: Problem[]): string | undefined {
   const name = given?.trim().replaceAll(/\s+/g, '-')
-  if (name === undefined || name === '')
-    problems.push({
-      rule: 'MX026',
-      path: [],
-      message: 'The agent has no name.',
-      fix: 'Write name: in the front matter.',
-    })
-  else if (name !== given)
+  if (name !== undefined && name !== given)
     problems.push({
       rule: 'MX026',
       severity: 'warning',
@@ -123,7 +116,7 @@ function readName(given: string | undefined, problems: Problem[]): string | unde
       message: `The name is read as ${quoteText(name)}.`,
       fix: `Write ${quoteText(name)}.`,
     })
-  return name === '' ? undefined : name
+  return name
 }
 
 function stemOf(fileName: string | undefined): string | undefined {

@@ -31,8 +31,8 @@ const counterparts: readonly (readonly [tools: readonly string[], names: string]
 const given =
   'task agent skill askuserquestion question clarify exitplanmode slashcommand taskoutput taskstop subagent delegate'
 
-/** Every name above and the tools that it stands for, for the page that lists them. */
-export const foreignToolNames: ReadonlyMap<string, readonly string[]> = new Map([
+/** Every name above and the tools that it stands for. */
+const foreignToolNames: ReadonlyMap<string, readonly string[]> = new Map([
   ...counterparts.flatMap(([tools, names]) => names.split(' ').map((name) => [name, tools] as const)),
   ...given.split(' ').map((name) => [name, []] as const),
 ])

@@ -1,0 +1,16 @@
+import type { ToolUri } from '../manifest/tool-uri.ts'
+import { findGrant, type ToolGrants, type ToolLimits } from '../markdown/tool-grant.ts'
+import type { ToolName } from '../policy/tool-pattern.ts'
+import { isToolInSkill, type ToolAllowlist } from './tool-allowlist.ts'
+
+/** What one skill lets those use who have it: its §TOOLS, its `allowed-tools`, or both. */
+export type SkillLimit = { name: string; tools: ToolAllowlist; grants: ToolGrants | undefined }
+
+/** A tool with every pin that its manifest knows it by. */
+export type PinnedTool = { name: ToolName; uris: readonly ToolUri[] }
+
+/** What the skill holds a tool to, or undefined where it does not allow the tool at all. */
+export function limitsInSkill({ tools, grants }: SkillLimit, { name, uris }: PinnedTool): ToolLimits | undefined {
+  if (!uris.some((uri) => isToolInSkill(tools, uri)) && tools !== 'unconstrained') return undefined
+  return grants ? findGrant(grants, name) : {}
+}
