@@ -4,25 +4,25 @@ import {
   findToolSettings,
   type Grant,
   isOwnServer,
-  isToolInSkill,
   isToolVisible,
   type Lock,
   type LockedServer,
   type LockedTool,
+  limitsInSkill,
   type Manifest,
   manifestDigest,
   type PathBase,
   type Policy,
   type Server,
   type SideEffect,
-  type ToolAllowlist,
+  type SkillLimit,
   type ToolSurface,
 } from '@matrix/manifest'
 import { MatrixError, type ToolSpec, type UntrustedSource } from '@matrix/protocol'
 import { type ApprovalMemory, type ApprovalPort, type Approvals, openApprovals } from './approval.ts'
 import { builtinSurfaces, findBuiltin } from './builtin/builtin-surface.ts'
 import { defaultPathBase } from './call-target.ts'
-import { type GateRules, isDenied, policyName } from './gate.ts'
+import { type GateRules, isDenied, pinnedTool, policyName } from './gate.ts'
 import { type Hooks, openHooks } from './hook.ts'
 import { hookRoot } from './hook-files.ts'
 import type { ManagedServer } from './managed-server.ts'
@@ -46,7 +46,8 @@ export type BootOptions = {
   policy?: Policy | undefined
   /** What those above this agent may do: the agent may do no more than any of them. */
   above?: readonly Grant[] | undefined
-  skill?: ToolAllowlist | undefined
+  /** The skills that are attached, asked again for each call. */
+  skills?: (() => readonly SkillLimit[]) | undefined
   /** Patterns of tools that the user denies, whatever anyone else says. */
   deny?: readonly string[] | undefined
   /** The folder the agent works in. */
@@ -115,14 +116,14 @@ export type ServerReport = { alias: string; tookMs: number } & (
 
 /** Prepares the tools of one agent. Refuses what is malformed or grants too much; starts nothing. */
 export function bootTools(options: BootOptions): Tools {
-  const { pool, manifest, lock, above = [], skill, deny, worktree } = options
+  const { pool, manifest, lock, above = [], skills, deny, worktree } = options
   if (lock) assertLocked(lock, manifest)
   const grant: Grant = { manifest, policy: options.policy ?? lock?.policy }
   assertWithin(grant, above)
 
   const registry = buildRegistry(manifest)
   const base: PathBase = defaultPathBase(worktree ?? process.cwd())
-  const callable = registry.tools.filter((tool) => isCallable(tool, grant, skill, deny))
+  const callable = registry.tools.filter((tool) => isCallable(tool, grant, skills?.() ?? [], deny))
   const leases = new Map<string, { alias: string; lease: ServerLease }>()
   // A lease is taken when a class of a server is first wanted: an agent with thirty servers uses three.
   const leased = (server: Server, wanted: SideEffect | undefined): PooledServer => {
@@ -170,7 +171,7 @@ export function bootTools(options: BootOptions): Tools {
   return {
     registry,
     pool,
-    gate: { grant, skill, deny, base },
+    gate: { grant, skills, deny, base },
     hooks,
     approvals: openApprovals({ port: options.approve, always: options.always }),
     flow: options.flow,
@@ -225,18 +226,17 @@ export function assertWithin(grant: Grant, above: readonly Grant[]): void {
 function isCallable(
   tool: ResolvedTool,
   { manifest, policy }: Grant,
-  skill: ToolAllowlist = 'unconstrained',
+  skills: readonly SkillLimit[],
   deny: readonly string[] = [],
 ): boolean {
   const { side_effect_class: needs } = tool.tool
-  const { package_digest: digest } = tool.server
   const name = policyName(tool)
   return (
     needs !== 'chain' &&
     manifest.allowed_side_effects.includes(needs) &&
     (!policy || isToolVisible(policy.tools, name)) &&
     !isDenied(deny, name) &&
-    (isToolInSkill(skill, tool.uri) || (digest !== undefined && isToolInSkill(skill, { ...tool.uri, pin: digest })))
+    skills.every((skill) => limitsInSkill(skill, pinnedTool(tool)) !== undefined)
   )
 }
 

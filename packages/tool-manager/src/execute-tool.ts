@@ -3,6 +3,7 @@ import {
   findUndeclared,
   formatToolUri,
   isOwnServer,
+  limitsInSkill,
   ToolSettings,
   type ToolSurface,
 } from '@matrix/manifest'
@@ -12,7 +13,7 @@ import { DENIED_META } from './builtin/denied-path.ts'
 import { limitOf, totalLimit } from './call-limit.ts'
 import { type CallTarget, findCallTarget, noTarget } from './call-target.ts'
 import type { CallProgress, RawResult } from './connection.ts'
-import { checkGate, checkTool, leavesOutDenied, policyName, type Verdict } from './gate.ts'
+import { checkGate, checkTool, leavesOutDenied, pinnedTool, policyName, type Verdict } from './gate.ts'
 import type { HookOutcome } from './hook.ts'
 import { isTooDeep } from './json-depth.ts'
 import { hasPathRules } from './path-confinement.ts'
@@ -126,12 +127,16 @@ async function readTarget(
   const definition = tools.definitionOf(tool) ?? (await liveDefinition(tools, tool, signal))
   assertDeclared(definition, input)
   // Following links costs more than most calls do, so only those with something to hold them against are looked at.
-  if (!settings) return noTarget
+  const limits = (tools.gate.skills?.() ?? []).map((skill) => limitsInSkill(skill, pinnedTool(tool)) ?? {})
+  const hasPaths = hasPathRules(settings) || limits.some(({ paths }) => paths)
+  const hasCommands =
+    Boolean(settings?.allowedCommands ?? settings?.deniedCommands) || limits.some((each) => each.commands)
+  if (!settings && !hasPaths && !hasCommands) return noTarget
   const known = { roles: tools.rolesOf(tool), schema: definition.inputSchema, isOwn: isOwnServer(tool.server) }
   const isConfined = tools.isConfined(tool)
   const target = await findCallTarget(input, tools.gate.base, known, {
-    hasPathRule: hasPathRules(settings) && !isConfined,
-    hasCommandRule: Boolean(settings.allowedCommands ?? settings.deniedCommands),
+    hasPathRule: hasPaths && !isConfined,
+    hasCommandRule: hasCommands,
   })
   return isConfined ? { ...target, named: { ...target.named, paths: true } } : target
 }

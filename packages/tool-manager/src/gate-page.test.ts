@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Policy, ToolSettings } from '@matrix/manifest'
+import { type Policy, readAgentSkill, type SkillLimit, type ToolSettings } from '@matrix/manifest'
 import { expect, test } from 'vitest'
 import type { ApprovalPort } from './approval.ts'
 import { executeTool } from './execute-tool.ts'
@@ -30,6 +30,7 @@ test.each(rows)('step $step: $rules with $input: $answer', async ({ rules, input
 type Rules = {
   deny?: string[]
   skill?: string[]
+  skillAllows?: string
   blocked?: boolean
   effects?: never[]
   tools?: string[]
@@ -40,7 +41,7 @@ type Rules = {
 
 /** What the whole way of a call comes to, from the agent's request to the tool's answer. */
 async function decide(
-  { deny, skill, blocked, effects, tools, allowedTools, settings, approves }: Rules,
+  { deny, skill, skillAllows, blocked, effects, tools, allowedTools, settings, approves }: Rules,
   input: object,
 ) {
   let asked = false
@@ -67,7 +68,7 @@ async function decide(
     lock: lockOf(manifest, { scripted: [definition] }),
     policy,
     deny,
-    skill: skill && new Set(skill),
+    skills: () => skillsOf({ skill, allowedTools: skillAllows }),
     approve,
     worktree: temporaryFolder(),
   })
@@ -80,3 +81,18 @@ async function decide(
 }
 
 const blockedBy = { hook: { command: 'unused' }, status: 'blocked' as const, output: 'no' }
+
+function skillsOf({
+  skill,
+  allowedTools,
+}: {
+  skill: string[] | undefined
+  allowedTools: string | undefined
+}): SkillLimit[] {
+  const text = `---\nname: a\ndescription: b\nallowed-tools: ${allowedTools}\n---\n`
+  const { skill: read } = readAgentSkill(Buffer.from(text))
+  return [
+    ...(skill ? [{ name: 'listed', tools: new Set(skill), grants: undefined }] : []),
+    ...(allowedTools ? [{ name: 'granted', tools: 'unconstrained' as const, grants: read?.allowedTools }] : []),
+  ]
+}

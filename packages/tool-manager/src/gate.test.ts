@@ -15,7 +15,7 @@ test('each step is asked in its order, and the first that says no gives the reas
   const everything = {
     deny: ['@scripted'],
     blocked: 'by a hook',
-    skill: new Set<string>(),
+    skills: () => [{ name: 'none', tools: new Set<string>(), grants: undefined }],
     manifest: { allowed_side_effects: [] },
     policy: policy({ toolsSettings: { '@scripted/echo': { deniedCommands: ['.*'] } } }),
   }
@@ -25,8 +25,8 @@ test('each step is asked in its order, and the first that says no gives the reas
   expect(await decide(everything)).toMatchObject({ step: 'user' })
   expect(await decide(without('deny'))).toMatchObject({ step: 'hook' })
   expect(await decide(without('deny', 'blocked'))).toMatchObject({ step: 'skill' })
-  expect(await decide(without('deny', 'blocked', 'skill'))).toMatchObject({ step: 'side-effects' })
-  expect(await decide(without('deny', 'blocked', 'skill', 'manifest'))).toMatchObject({ step: 'settings' })
+  expect(await decide(without('deny', 'blocked', 'skills'))).toMatchObject({ step: 'side-effects' })
+  expect(await decide(without('deny', 'blocked', 'skills', 'manifest'))).toMatchObject({ step: 'settings' })
 })
 
 test.each(['@scripted', '@scripted/echo', 'mcp__scripted__echo', 'mcp__scripted__*'])(

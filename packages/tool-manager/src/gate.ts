@@ -3,16 +3,19 @@ import {
   formatToolUri,
   type Grant,
   isHostDenied,
+  isOwnServer,
+  isOwnToolInSkill,
   isPathDenied,
   isToolAllowed,
-  isToolInSkill,
   isToolVisible,
+  limitsInSkill,
   matchesHostList,
   matchesPathList,
   mayHoldDenied,
   type PathBase,
+  type PinnedTool,
   type SideEffect,
-  type ToolAllowlist,
+  type SkillLimit,
   type ToolName,
   type ToolSettings,
 } from '@matrix/manifest'
@@ -36,7 +39,8 @@ export type GateRules = {
   grant: Grant
   /** Patterns of the user's own that no manifest and no approval overrides. */
   deny?: readonly string[] | undefined
-  skill?: ToolAllowlist | undefined
+  /** The skills that are attached right now: each of them has to allow the call. */
+  skills?: (() => readonly SkillLimit[]) | undefined
   /** Why a hook blocked this call, if one did. */
   blocked?: string | undefined
   base: PathBase
@@ -58,7 +62,8 @@ type Step = (call: GateCall, rules: GateRules) => Verdict | undefined
 const steps: readonly Step[] = [
   checkUser,
   checkHook,
-  checkSkill,
+  checkSkills,
+  checkSkillLimits,
   checkSideEffects,
   checkVisible,
   checkDenials,
@@ -67,7 +72,7 @@ const steps: readonly Step[] = [
 
 /** Whether a tool is denied whatever it is called with. */
 export function checkTool(tool: ResolvedTool, rules: GateRules): Extract<Verdict, { verdict: 'deny' }> | undefined {
-  for (const step of [checkUser, checkSkill, checkSideEffects, checkVisible]) {
+  for (const step of [checkUser, checkSkills, checkSideEffects, checkVisible]) {
     const verdict = step({ tool, target: noTarget }, rules)
     if (verdict?.verdict === 'deny') return verdict
   }
@@ -77,13 +82,16 @@ export function checkTool(tool: ResolvedTool, rules: GateRules): Extract<Verdict
 /** A tool that no manifest lists, because Matrix itself provides it. Without a class it does nothing that classes speak of. */
 export type OwnTool = { name: string; side_effect_class?: SideEffect | undefined }
 
-/** The user's word and the side effects of the manifest hold for these too. */
+/** The user's denials, the side effects of the manifest and attached skills hold for these too. */
 export function isOwnToolAllowed(
   { name, side_effect_class: needs }: OwnTool,
-  { grant, deny = [] }: GateRules,
+  { grant, deny = [], skills = () => [] }: GateRules,
 ): boolean {
   if (isDenied(deny, { server: undefined, tool: name })) return false
-  return needs === undefined || grant.manifest.allowed_side_effects.includes(needs)
+  if (needs === undefined) return true
+  if (!grant.manifest.allowed_side_effects.includes(needs)) return false
+  const own = grant.manifest.servers.find(isOwnServer)
+  return skills().every((skill) => isOwnToolInSkill(skill, { name, sideEffect: needs, version: own?.version }))
 }
 
 /** Whether the user denies a tool, by a pattern of policies or by the name that stands in conversations. */
@@ -113,10 +121,24 @@ function checkHook(_: GateCall, { blocked }: GateRules): Verdict | undefined {
   return blocked === undefined ? undefined : denied('hook', `A hook blocked the call: ${blocked}`)
 }
 
-function checkSkill({ tool }: GateCall, { skill = 'unconstrained' }: GateRules): Verdict | undefined {
+function checkSkills({ tool }: GateCall, { skills = () => [] }: GateRules): Verdict | undefined {
+  const skill = skills().find((each) => !limitsInSkill(each, pinnedTool(tool)))
+  return skill && denied('skill', `The skill "${skill.name}" does not list ${nameOf(tool)}.`)
+}
+
+function checkSkillLimits({ tool, target }: GateCall, { skills = () => [], base }: GateRules): Verdict | undefined {
+  const skill = skills().find((each) => {
+    const { commands, paths } = limitsInSkill(each, pinnedTool(tool)) ?? {}
+    const limits = { ...(commands && { allowedCommands: commands }), ...(paths && { allowedPaths: paths }) }
+    return hasAllowList(limits) && !isListed(limits, target, base)
+  })
+  return skill && denied('skill', `The skill "${skill.name}" does not allow ${nameOf(tool)} with these arguments.`)
+}
+
+/** Under both names that a pin can have: the version of its server and the digest of the package. */
+export function pinnedTool(tool: ResolvedTool): PinnedTool {
   const { package_digest: digest } = tool.server
-  const isListed = isToolInSkill(skill, tool.uri) || (digest && isToolInSkill(skill, { ...tool.uri, pin: digest }))
-  return isListed ? undefined : denied('skill', `The skill does not list ${nameOf(tool)} in its §TOOLS.`)
+  return { name: policyName(tool), uris: digest ? [tool.uri, { ...tool.uri, pin: digest }] : [tool.uri] }
 }
 
 function checkSideEffects({ tool }: GateCall, { grant }: GateRules): Verdict | undefined {

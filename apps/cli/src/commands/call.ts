@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { digestValue, formatToolUri, type Manifest, type ToolAllowlist } from '@matrix/manifest'
+import { digestValue, formatToolUri, type Manifest, type SkillLimit } from '@matrix/manifest'
 import { MatrixError, printable } from '@matrix/protocol'
 import {
   type ApprovalPort,
@@ -39,8 +39,8 @@ export async function call(name: string, options: CallOptions): Promise<ExitCode
     const worktree = resolve(options.worktree ?? '.')
     const approve = approvalPort(options.yes ?? false)
     const always = openApprovalFile(approvalFile(worktree))
-    const skill = onlyTool(agent.manifest, name)
-    const tools = bootTools({ ...agent, skill, pool: bench.pool, worktree, approve, always })
+    const only = onlyTool(agent.manifest, name)
+    const tools = bootTools({ ...agent, skills: () => only, pool: bench.pool, worktree, approve, always })
     try {
       const result = await executeTool(tools, { name, input }, { signal: stop.signal, ...timeoutOf(options) })
       return present(result, options)
@@ -60,11 +60,12 @@ function approvalFile(worktree: string): string {
 }
 
 /** An agent's server has the box of all its tools; for one call the box of that tool is enough. */
-function onlyTool(manifest: Manifest, name: string): ToolAllowlist {
+function onlyTool(manifest: Manifest, name: string): SkillLimit[] {
   try {
-    return new Set([formatToolUri(buildRegistry(manifest).resolve(name).uri)])
+    const tools = new Set([formatToolUri(buildRegistry(manifest).resolve(name).uri)])
+    return [{ name, tools, grants: undefined }]
   } catch {
-    return 'unconstrained' // The call itself will say what is wrong with the name.
+    return [] // The call itself will say what is wrong with the name.
   }
 }
 
