@@ -6,6 +6,7 @@ export type ChangeKind =
   | 'agent'
   | 'description'
   | 'side_effects'
+  | 'skills'
   | 'server_added'
   | 'server_removed'
   | 'server_renamed'

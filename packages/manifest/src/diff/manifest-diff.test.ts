@@ -329,3 +329,17 @@ function withDocs(change: Partial<HttpServer>): Manifest {
 function withTool(change: Partial<StdioServer['tools'][number]>): Manifest {
   return withFiles({ tools: files.tools.map((tool, index) => (index === 0 ? { ...tool, ...change } : tool)) })
 }
+
+test('a skill that is gone lets the agent do more, and a new one less', () => {
+  const one: Manifest = {
+    schema_version: 1,
+    agent: 'matrix://agent/a',
+    allowed_side_effects: [],
+    servers: [],
+    skills: ['a'],
+  }
+  expect(diffManifest(one, { ...one, skills: ['b'] })).toMatchObject([
+    { kind: 'skills', danger: 'high', message: 'The agent is no longer held to the skill "a".' },
+    { kind: 'skills', danger: 'low', message: 'The agent is now held to the skill "b".' },
+  ])
+})

@@ -29,6 +29,7 @@ export function compareManifests(
   return [
     ...diffAgent(old, now),
     ...diffSideEffects(old.allowed_side_effects, allowed),
+    ...diffSkills(old.skills ?? [], now.skills ?? []),
     ...servers.added.flatMap((server) => addedServer(server, after.definitions, allowed)),
     ...servers.renamed.flatMap(([left, right]) => [renamedServer(left, right), ...compare(left, right)]),
     ...servers.kept.flatMap(([left, right]) => compare(left, right)),
@@ -76,6 +77,17 @@ function diffSideEffects(before: readonly SideEffect[], after: readonly SideEffe
       const message = `The agent may no longer ${verbs[effect]} ("${effect}" is not allowed any more).`
       return { kind: 'side_effects', where: {}, danger: 'low', message, before: effect }
     }),
+  ]
+}
+
+/** A skill only takes away, so that the agent may do more without it. */
+function diffSkills(before: readonly string[], after: readonly string[]): Change[] {
+  const change = (name: string, danger: Change['danger'], words: string): Change => {
+    return { kind: 'skills', where: {}, danger, message: `The agent is ${words} held to the skill "${name}".` }
+  }
+  return [
+    ...before.filter((name) => !after.includes(name)).map((name) => change(name, 'high', 'no longer')),
+    ...after.filter((name) => !before.includes(name)).map((name) => change(name, 'low', 'now')),
   ]
 }
 

@@ -22,10 +22,14 @@ export function diffWords(before: string, after: string): TextPart[] {
 
 /** The difference of two texts on one line, safe to print: `Reads [-a file-] {+any file+} from …`. */
 export function formatTextDiff(before: string, after: string): string {
+  return shorten(printableLine(diffText(before, after)))
+}
+
+/** Every changed word, however long that is, with a few of the words around it. */
+export function diffText(before: string, after: string): string {
   const parts = diffWords(before, after)
   if (parts.every(({ kind }) => kind === 'same')) return 'only spaces or line breaks differ'
-  const line = parts.map((part, index) => formatPart(part, index === 0, index === parts.length - 1)).join(' ')
-  return shorten(printableLine(line))
+  return parts.map((part, index) => formatPart(part, index === 0, index === parts.length - 1)).join(' ')
 }
 
 /** Text from outside as one printable line of bounded length. */

@@ -1,3 +1,4 @@
+import { SkillNames } from '@matrix/protocol'
 import * as z from 'zod'
 import { AGENT_URI_SHAPE, isAgentUri } from './agent-uri.ts'
 import { ArgumentRoles } from './argument-role.ts'
@@ -91,6 +92,9 @@ export const Manifest = z.strictObject({
   description: z.string().optional(),
   allowed_side_effects: z.array(SideEffect).describe('An empty list allows nothing.'),
   servers: z.array(Server),
+  skills: SkillNames.optional().describe(
+    'Skills that the agent, and every agent below it, is held to: each has to allow a call.',
+  ),
   native_tools: z.array(NativeTool).optional(),
 })
 export type Manifest = z.infer<typeof Manifest>

@@ -22,11 +22,6 @@ const MAX_FRONT_MATTER = 64 * 1024
 const opening = /^---[ \t]*\r?\n/
 const closing = /^(?:---|\.\.\.)[ \t]*\r?$/m
 
-/** Whether a text starts as a Markdown file with front matter does. */
-export function hasFrontMatter(text: string): boolean {
-  return opening.test(text)
-}
-
 /** Bytes to front matter and body, with a finding instead of an exception for everything that can be wrong with them. */
 export function parseFrontMatter(
   bytes: Uint8Array,

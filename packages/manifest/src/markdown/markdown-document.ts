@@ -8,7 +8,13 @@ export function readMarkdown(bytes: Uint8Array, { fileName, mode }: DetectOption
     const { source, skill, findings } = readAgentSkill(bytes, { mode })
     const { allowedTools, ...value } = skill ?? {}
     const tools = allowedTools && { allowedTools: Object.fromEntries(allowedTools) }
-    return { source, value: skill && { ...value, ...tools }, findings, format: skill && 'agent-skill', syntax: 'Markdown' }
+    return {
+      source,
+      value: skill && { ...value, ...tools },
+      findings,
+      format: skill && 'agent-skill',
+      syntax: 'Markdown',
+    }
   }
   const { source, value, findings } = readMarkdownAgent(bytes, { fileName, mode })
   return { source, value, findings, format: value && 'agent-format', syntax: 'Markdown' }

@@ -9,6 +9,8 @@ export type Skill = {
   sections: string[]
   /** Which tools the skill may use, as far as its file says so. */
   tools: ToolAllowlist
+  /** What its §SKILL says. */
+  about: string
   findings: Finding[]
 }
 
@@ -31,6 +33,7 @@ export function parseSkill(text: string, { manifest, mode = 'default' }: SkillOp
   return {
     sections: sections.map(({ name }) => name),
     tools,
+    about: (sections.find(({ name }) => name === 'SKILL')?.lines ?? []).map(({ text: line }) => line).join(' '),
     findings: all.toSorted((a, b) => a.offset - b.offset).map((problem) => placed(problem, source, mode)),
   }
 }
