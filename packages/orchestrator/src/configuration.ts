@@ -4,6 +4,7 @@ import type { EventOf } from '@matrix/protocol/session'
 import { type Route, totalTokens } from '@matrix/provider-loop'
 import { listToolSpecs } from './agent-tools/agent-tools.ts'
 import { agentsAbove, type ProjectContext, roleOf } from './project-context.ts'
+import { skillLimits } from './skills/task-skills.ts'
 
 type Frozen = EventOf<'session_config'>
 type Offered = { route: Route; systemPrompt: string; tools: ToolSpec[] }
@@ -59,11 +60,15 @@ async function offer(ctx: ProjectContext, task: TaskNode): Promise<Offered> {
 }
 
 /** The tools of a task as its agent would be given them. Nothing is called. */
-export function openForLook(ctx: ProjectContext, task: TaskNode) {
+export async function openForLook(ctx: ProjectContext, task: TaskNode) {
+  const { skills: ofProject } = await ctx.settings()
+  // What was approved is read with the first question about skills.
+  await ctx.skills.list()
   return ctx.tools.open({
     taskId: task.id,
     worktree: task.worktreePath ?? '',
     agents: agentsAbove(ctx, task.id),
+    skills: (ofManifests) => skillLimits(ctx, task.id, [...ofProject, ...ofManifests]),
     approve: async () => ({ decision: 'deny' }),
     onBackgroundStart: () => () => {},
   })

@@ -18,6 +18,7 @@ import { unrecorded } from './ledger.ts'
 import type { Limiter } from './limiter.ts'
 import { type ProjectContext, roleOf } from './project-context.ts'
 import { openQuestion } from './question.ts'
+import { tellHeader } from './skills/task-skills.ts'
 import { refreshAgent } from './stop.ts'
 import { watchEvents, watchRoute, watchTool } from './telemetry.ts'
 import { isoNow } from './world.ts'
@@ -92,7 +93,7 @@ async function openLoop(
       },
       readMemory: async () => {
         const own = await agent.tools?.context?.()
-        return ctx.prompts.header({ worktree, task: ctx.tree.get(task.id), tools: names, agent: own })
+        return tellHeader(ctx, { worktree, task: ctx.tree.get(task.id), tools: names, agent: own })
       },
       readBeside: (messages) => hearHooks(agent, messages),
       ports: {

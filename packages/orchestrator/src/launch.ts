@@ -26,6 +26,7 @@ import { agentsAbove, type ProjectContext, roleOf, taskAbove } from './project-c
 import type { Ask } from './server-approval.ts'
 import { awaitDecision, orAborted } from './setup/setup.ts'
 import { describeEffect, runSetup } from './setup/setup-run.ts'
+import { attachedSkills, skillLimits, tellHeader } from './skills/task-skills.ts'
 import { budgetsOf } from './task-budgets.ts'
 import { isoNow } from './world.ts'
 
@@ -133,10 +134,14 @@ async function prepare(ctx: ProjectContext, agent: Agent): Promise<Launch | unde
     })
   void ctx.tools.review?.(agents, ask)
   await awaitManifests(ctx, agent, agents, ask)
+  const { skills: ofProject } = await ctx.settings()
+  const ofManifests = (await ctx.tools.skillsOf?.(agents)) ?? []
+  await ctx.skills.require([...ofProject, ...ofManifests, ...attachedSkills(ctx, taskId)])
   agent.tools = await ctx.tools.open({
     taskId,
     worktree,
     agents,
+    skills: (named) => skillLimits(ctx, taskId, [...ofProject, ...named]),
     approve: (request, options) =>
       askForApproval(ctx, taskId, request, { ...options, holdsUp: (one) => one === agent }),
     flow: (tool, input) => checkCallFlow(ctx, taskId, tool, input),
@@ -238,7 +243,7 @@ async function openSession(
     return
   }
   const own = await agent.tools?.context?.()
-  const text = await ctx.prompts.header({ worktree, task, tools: tools.map(({ name }) => name), agent: own })
+  const text = await tellHeader(ctx, { worktree, task, tools: tools.map(({ name }) => name), agent: own })
   await ctx.log.append(task.id, [
     started,
     {
@@ -250,6 +255,7 @@ async function openSession(
       parentId: task.parentId,
       description: task.description,
       ...(task.agent !== undefined && { agent: task.agent }),
+      ...(task.skills && { skills: task.skills }),
       ...budgetsOf(task),
     },
     { type: 'notice', ...stamp, text },

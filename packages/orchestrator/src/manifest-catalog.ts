@@ -335,6 +335,8 @@ function isWithin(own: Found | undefined, { manifest, lock }: Found): boolean {
   if (!own || lock) return false
   const locked = own.lock?.servers ?? {}
   if (manifest.servers.some(({ alias }) => alias !== BUILTIN_ALIAS && Object.hasOwn(locked, alias))) return false
+  // Without a skill of the user's own manifest, an agent would be held to less.
+  if ((own.manifest.skills ?? []).some((skill) => !manifest.skills?.includes(skill))) return false
   const words = describedTools(own.manifest)
   if ([...describedTools(manifest)].some(([tool, description]) => words.get(tool) !== description)) return false
   return attenuate({ manifest: own.manifest, policy: own.lock?.policy }, { manifest }).allowed

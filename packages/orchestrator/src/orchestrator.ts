@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { DataStore } from '@matrix/event-store'
 import { MatrixError, printableLine, queueMessage } from '@matrix/protocol'
 import type { Attention, ConfigLayer, Frame, ListedHost, Problem, ProjectView } from '@matrix/protocol/http'
@@ -27,6 +28,7 @@ import { grantOf } from './sender-rights.ts'
 import { decisionOf } from './setup/setup.ts'
 import type { SetupDecision } from './setup/setup-decision.ts'
 import type { SetupHost } from './setup/setup-host.ts'
+import { openSkillShelf, type SkillFolders } from './skills/skill-shelf.ts'
 import { refreshAgents, resumeBlocked } from './stop.ts'
 import { heedBudget } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -52,6 +54,8 @@ export type OrchestratorPorts = {
   /** `onAgreed` is called when the user has approved something that agents can use from then on. */
   toolsOf(project: Registered, onAgreed: () => void): ToolHost
   setupOf(project: Registered): SetupHost
+  /** Where the skills of a project and of its user lie. */
+  skillFoldersOf(project: Registered): SkillFolders
   promptsOf(project: Registered): Prompts
   routes(settings: Settings, role: Role, project: Registered): Promise<Route[]> | Route[]
   provider(settings: Settings): { kind: 'mock' | 'configured' | 'missing'; model: string | null }
@@ -107,6 +111,11 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       treeOptions: ports.treeOptions(registered),
       tools: ports.toolsOf(registered, () => refreshProject(id)),
       setup: ports.setupOf(registered),
+      skills: openSkillShelf(world, {
+        folders: ports.skillFoldersOf(registered),
+        file: join(ports.directoryOf(id), 'skills.json'),
+        onApproved: () => skillApproved(id),
+      }),
       hosts: openHostAccess(world, { project: registered, config, directory: ports.directoryOf(id) }),
       prompts: {
         system: (role, options) => ports.promptsOf(registry.get(id)).system(role, options),
@@ -128,6 +137,12 @@ export async function openOrchestrator(ports: OrchestratorPorts): Promise<Orches
       onChanged: () => showProject(id),
       later: ports.later,
     }
+  }
+
+  function skillApproved(id: string): void {
+    const entry = entries.get(id)
+    if (entry && 'open' in entry)
+      void resumeBlocked(entry.open.ctx, ['SKILL_UNAPPROVED', 'SKILL_UNKNOWN', 'SKILL_INVALID'])
   }
 
   function refreshProject(id: string): void {

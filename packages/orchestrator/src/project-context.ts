@@ -18,6 +18,7 @@ import type { RoomWatch } from './room-watch.ts'
 import type { SessionFacts } from './session-facts.ts'
 import type { SessionLog } from './session-log.ts'
 import type { SetupHost } from './setup/setup-host.ts'
+import type { SkillShelf } from './skills/skill-shelf.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { BackgroundCommand, ToolHost } from './tool-host.ts'
 import type { Turns } from './turns.ts'
@@ -36,6 +37,7 @@ export type Prompts = {
     tools: readonly string[]
     /** What the agent's own file adds. */
     agent?: string | undefined
+    skills: string
   }): Promise<string> | string
   /** The instruction files that agents in this worktree are given. */
   instructions?(worktree: string): Promise<Instruction[]>
@@ -104,6 +106,7 @@ export type ProjectContext = {
   /** Each call that a person is asked about, by the id of the request. */
   readonly approvals: Map<string, OpenApproval>
   readonly setup: SetupHost
+  readonly skills: SkillShelf
   /** Whether the user is being asked about the setup: `settled` closes the question. */
   readonly setupQuestion: { asking: Promise<void> | undefined; settled: AbortController }
   /** Lets tasks resume that the setup had blocked. */

@@ -103,6 +103,10 @@ export const projectOperations: ProjectOperations = {
     return readSetup(ctx)
   },
 
+  listSkills: (ctx) => ctx.skills.list(),
+  getSkill: (ctx, { params }) => ctx.skills.show(params.name),
+  approveSkill: (ctx, { params, body }) => ctx.skills.approve(params.name, body.digest),
+
   stopAgent: async (ctx, { params }) => ({ stopped: await stopAgents(ctx, ctx.tree.get(params.taskId).id) }),
   resumeAgent: async (ctx, { params }) => ({ resumed: await resumeAgents(ctx, ctx.tree.get(params.taskId).id) }),
   readConfiguration: (ctx, { params }) => readConfiguration(ctx, params.taskId),

@@ -36,6 +36,7 @@ import { createRoomWatch, goOnWithRoom, tasksWithoutRoom } from './room-watch.ts
 import { createSessionFacts } from './session-facts.ts'
 import { openSessionLog } from './session-log.ts'
 import type { SetupHost } from './setup/setup-host.ts'
+import type { SkillShelf } from './skills/skill-shelf.ts'
 import { resumeBlocked } from './stop.ts'
 import { budgetsOf } from './task-budgets.ts'
 import { createTaskFrames } from './task-frames.ts'
@@ -57,6 +58,7 @@ export type ProjectPorts = {
   tools: ToolHost
   hosts: HostAccess
   setup: SetupHost
+  skills: SkillShelf
   prompts: Prompts
   trust: Trust
   telemetry: Telemetry | undefined
@@ -181,6 +183,7 @@ function buildContext(registered: Registered, ports: ProjectPorts, { store, tree
     questionTimers: new Map(),
     approvals: new Map(),
     setup: ports.setup,
+    skills: ports.skills,
     setupQuestion: { asking: undefined, settled: new AbortController() },
     setupDecided: () => void resumeBlocked(ctx, ['SETUP_UNDECIDED', 'SETUP_FAILED']),
     deliveries: new Map(),
@@ -352,7 +355,7 @@ function taskFromSession(
   events: DurableEvent[],
   { name, baseBranch }: Pick<Rebuilding, 'name' | 'baseBranch'>,
 ): TaskNode {
-  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent } = started
+  const { taskId: id, ts, title, branch, worktreePath, parentId = null, description = '', agent, skills } = started
   const state = foldSession(events)
   const untrusted = findUntrusted(events)
   return {
@@ -371,6 +374,7 @@ function taskFromSession(
     createdAt: ts,
     updatedAt: events.at(-1)?.ts ?? ts,
     ...(agent !== undefined && { agent }),
+    ...(skills && { skills }),
     ...budgetsOf(started),
     ...(untrusted.length > 0 && { untrusted }),
     ...(parentId === null && { baseBranch }),

@@ -68,6 +68,8 @@ export type MessageContext = {
   memory: string | undefined
   /** What the agent's own file adds. */
   agent?: string | undefined
+  /** Which skills there are; nothing where there are none. */
+  skills?: string
   /** The memory is that of the user's checkout, because the branch has none. */
   isMemoryUncommitted?: boolean
 }
@@ -77,12 +79,13 @@ const MAX_MEMORY = 64_000
 
 /** How context enters a conversation: at the start, and again after each compaction. */
 export function formatContext(context: MessageContext): string {
-  const { worktree, surroundings, instructions, memory, agent = '', isMemoryUncommitted } = context
+  const { worktree, surroundings, instructions, memory, agent = '', isMemoryUncommitted, skills = '' } = context
   const from = isMemoryUncommitted ? "Not committed: from the user's checkout. " : ''
   return [
     `Working directory: ${worktree}`,
     `# Environment\n${formatSurroundings(surroundings)}`,
     formatInstructions(instructions),
+    skills,
     agent,
     `# .mxd/memory.md (${from}Preloaded, do not read again)\n${shownMemory(memory)}`,
   ]

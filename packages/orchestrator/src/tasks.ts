@@ -41,6 +41,7 @@ export async function createTask(
 ): Promise<TaskNode> {
   const known = input.id === undefined ? undefined : ctx.tree.find(input.id)
   if (known) return known
+  if (input.skills) await ctx.skills.require(input.skills)
   if (input.agent !== undefined) await ctx.tools.checkAgent?.([input.agent, ...agentsAbove(ctx, parentId)])
   const { maxDepth } = await ctx.settings()
   const task = await createInTree(ctx.tree, parentId, input, { editedBy, maxDepth })
@@ -60,6 +61,7 @@ export async function updateTask(
   const isMoved = status !== before.status
   if (isMoved && status === 'closed') return closeEdited(ctx, before, edit, { editedBy })
   if (isMoved && canFollow(before.status, status)) await retireAgents(ctx, [before])
+  if (edit.skills) await ctx.skills.require(edit.skills)
   const { maxDepth } = await ctx.settings()
   const task = await updateInTree(ctx.tree, taskId, edit, { editedBy, maxDepth })
   if (isMoved) forgetWaits(ctx, [task])
@@ -283,6 +285,8 @@ export async function forkTask(
       (upTo === undefined || event.sourceSeq === upTo),
   )
   if (!isForked) {
+    const skills = [...new Set([...(source.skills ?? []), ...(target.skills ?? [])])]
+    if (skills.length > 0) await recordTask(ctx.tree, target.id, { skills })
     if (source.untrusted?.length) await recordTask(ctx.tree, target.id, { untrusted: source.untrusted })
     const { title, description, worktreePath } = target
     const marker = {

@@ -1,4 +1,4 @@
-import type { Grant } from '@matrix/manifest'
+import type { Grant, SkillLimit } from '@matrix/manifest'
 import type { Origin, ToolSpec } from '@matrix/protocol'
 import type { ToolsView } from '@matrix/protocol/http'
 import type { ToolExecResult } from '@matrix/provider-loop'
@@ -27,6 +27,8 @@ export type AgentToolsRequest = {
   worktree: string
   /** Which manifest says what the agent may do, and those of the tasks above, nearest first: it may do no more than they. */
   agents: readonly (string | undefined)[]
+  /** The skills that hold its calls right now, with those that its manifests name. */
+  skills?: ((ofManifests: readonly string[]) => readonly SkillLimit[]) | undefined
   approve: ApprovalPort
   /** Puts a definition before the user that is withheld from agents. Without it, such ones stay withheld. */
   ask?: Ask | undefined
@@ -82,6 +84,8 @@ export type ToolHost = {
    * one that came with a repository may be used is asked when an agent starts.
    */
   checkAgent?(agents: AgentToolsRequest['agents']): Promise<void>
+  /** The skills that these manifests hold their agents to. */
+  skillsOf?(agents: AgentToolsRequest['agents']): Promise<string[]>
   /** What an agent may do by the first of these names, those above being nearest first. */
   grantOf?(agents: AgentToolsRequest['agents']): Promise<Grant>
   /** Makes the files of a worktree usable by the agent's tools, after git has written some of them. */

@@ -112,6 +112,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
     parentId: z.string().nullable().optional(),
     description: z.string().optional(),
     agent: z.string().optional(),
+    skills: z.array(z.string()).optional(),
     ...z.object(budgetFields).partial().shape,
   }),
   z.object({

@@ -31,7 +31,17 @@ export { removedNote, removeInvisible, removeInvisibleDeep } from './invisible-t
 export { findUntrusted, mergeSources, Origin, UntrustedSource } from './origin.ts'
 export { Image, isWaking, type MessageSource, QueueMessage, queueMessage } from './queue-message.ts'
 export { type CommandName, parseComposed, slashCommands, suggestCommands } from './slash-command.ts'
-export { canFollow, EditedBy, nextStatuses, Persistence, TaskId, TaskNode, TaskStatus } from './task.ts'
+export {
+  canFollow,
+  EditedBy,
+  nextStatuses,
+  Persistence,
+  SkillName,
+  SkillNames,
+  TaskId,
+  TaskNode,
+  TaskStatus,
+} from './task.ts'
 export {
   BUILTIN_ALIAS,
   type BuiltinTool,

@@ -31,6 +31,10 @@ export type EditedBy = z.infer<typeof EditedBy>
 export const Persistence = z.union([z.literal(false), z.enum(['reset', 'continue'])])
 export type Persistence = z.infer<typeof Persistence>
 
+/** A skill by the name that its folder has. */
+export const SkillName = z.string().regex(/^[a-z0-9](?:-?[a-z0-9]){0,63}$/, 'the name of a skill')
+export const SkillNames = z.array(SkillName).max(20)
+
 /** One task as it is saved. What exists only while its agent runs (queue, processes) is never part of it. */
 export const TaskNode = z.object({
   id: TaskId,
@@ -59,6 +63,8 @@ export const TaskNode = z.object({
   color: z.string().optional(),
   /** The manifest that says what its agent may do; that of the task above when left out. */
   agent: z.string().min(1).optional(),
+  /** The skills that it is held to, and with it all tasks below: each of them has to allow a call. */
+  skills: SkillNames.optional(),
   /** What untrusted content is in its conversation, and so in what it has written. Its session says the same, event by event. */
   untrusted: z.array(UntrustedSource).optional(),
   createdAt: z.iso.datetime(),

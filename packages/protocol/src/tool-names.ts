@@ -34,6 +34,7 @@ export const orchestratorTools = {
   mergeTask: wireName('merge_task'),
   rerunSetup: wireName('rerun_setup'),
   requestAccess: wireName('request_access'),
+  useSkill: wireName('use_skill'),
 } as const
 
 /** The loop's own verbs: they pause, end or question the agent itself and reach nothing outside it. */

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { type Disk, nodeDisk } from './disk.ts'
 import { decodeText, isMissing, removeFile, replaceFile } from './durable-file.ts'
 import { refuseLinks } from './links.ts'
-import { fieldsOf, removableFields, withoutFields } from './removable-field.ts'
+import { definedFields, fieldsOf, withoutFields } from './removable-field.ts'
 import type { TaskTree } from './task-tree.ts'
 import type { TreeChange } from './tree.ts'
 import type { TreeView } from './tree-view.ts'
@@ -144,14 +144,14 @@ function definitionOf(task: TaskNode): PersistentTask | undefined {
     title,
     description,
     persistent,
-    ...fieldsOf(task),
+    ...fieldsOf({ ...task, skills: undefined }),
     createdAt,
   }
 }
 
 function differs(definition: PersistentTask, task: TaskNode | undefined): boolean {
   if (!task) return false
-  const names = ['title', 'description', 'persistent', ...removableFields] as const
+  const names = ['title', 'description', 'persistent', ...definedFields] as const
   return names.some((name) => definition[name] !== task[name])
 }
 
@@ -172,6 +172,6 @@ function addition({ version, ...definition }: PersistentTask, root: TaskNode, in
 
 function adoption(definition: PersistentTask, task: TaskNode | undefined, updatedAt: string): TreeChange {
   const { version, id, createdAt, ...fields } = definition
-  const unset = removableFields.filter((name) => task?.[name] !== undefined && !(name in fields))
+  const unset = definedFields.filter((name) => task?.[name] !== undefined && !(name in fields))
   return { do: 'set', id, fields: { ...fields, updatedAt }, ...(unset.length > 0 && { unset }) }
 }

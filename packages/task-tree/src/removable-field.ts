@@ -4,10 +4,13 @@ import * as z from 'zod'
 const budgetNames = everyBudgetKind.map((kind) => budgetKinds[kind].budget)
 
 /** The fields of a task that an edit can take away. */
-export const RemovableField = z.enum([...budgetNames, 'color'])
+export const RemovableField = z.enum([...budgetNames, 'color', 'skills'])
 export type RemovableField = z.infer<typeof RemovableField>
 
 export const removableFields = RemovableField.options
+
+/** Those that travel with a persistent task in its repository. No repository says which skills hold a task. */
+export const definedFields = removableFields.filter((name) => name !== 'skills')
 
 export function withoutFields(task: TaskNode, names: readonly RemovableField[]): TaskNode {
   const copy = { ...task }

@@ -31,6 +31,7 @@ export type TaskInput = TaskBudgets & {
   persistent?: Persistence
   color?: string
   agent?: string
+  skills?: string[]
   /** What untrusted content had been read where these words were written. */
   untrusted?: readonly UntrustedSource[]
   /** Place among its siblings; last when left out. */
@@ -44,6 +45,7 @@ export type TaskEdit = { [Name in keyof TaskBudgets]?: number | null } & {
   status?: TaskStatus
   persistent?: Persistence
   color?: string | null
+  skills?: string[] | null
   /** Moves the task, with all below it, under another parent. */
   parentId?: string
 }
@@ -59,6 +61,8 @@ export type TaskFacts = {
   add?: Partial<Record<BudgetKind, number>>
   /** What untrusted content has come into its conversation or its description. */
   untrusted?: readonly UntrustedSource[]
+  /** Skills that came with a conversation. */
+  skills?: string[]
 }
 
 /** What became of the conversation: `discard` means that the next run starts with an empty one. */
@@ -228,6 +232,7 @@ export async function recordTask(tree: TaskTree, id: string, facts: TaskFacts): 
       ...(facts.agent !== undefined && { agent: facts.agent }),
       ...Object.fromEntries(spent),
       ...(untrusted.length > (before.untrusted?.length ?? 0) && { untrusted }),
+      ...(facts.skills && { skills: facts.skills }),
       updatedAt: tree.now(),
     })
     return { changes: [setAll(before, task)], result: task }

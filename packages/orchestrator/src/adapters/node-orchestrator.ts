@@ -44,6 +44,7 @@ import { createServerPin } from './server-pin.ts'
 import { openSetupHost } from './setup-host.ts'
 import { createSetupRunner } from './setup-runner.ts'
 import { findOwnServer, findShippedAgents, findShippedServers } from './shipped-agents.ts'
+import { openSkillFolders } from './skill-files.ts'
 import { openSurroundings } from './surroundings.ts'
 
 export type NodeOrchestratorOptions = {
@@ -264,6 +265,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
           adopt: (worktree) => adoptWorktree(sandbox, worktree),
         }),
       }),
+    skillFoldersOf: ({ id, path }) => openSkillFolders({ checkout: path, home, directory: directoryOf(id) }),
     promptsOf: ({ name, path }) =>
       openNodePrompts({ files: world.files, projectName: name, checkout: path, home, describe }),
     routes(current, role, project) {

@@ -23,7 +23,7 @@ export function openNodePrompts({ files, projectName, checkout, home, describe }
   return {
     system: (role, options) => buildSystemPrompt({ role, projectName, ...options }),
     instructions: async (worktree) => (await read(worktree, async () => [])).given,
-    async header({ worktree, task, tools, agent }) {
+    async header({ worktree, task, tools, skills, agent }) {
       const own = await readMemory(files, worktree)
       // What the user has not committed yet is on no branch, and is meant for agents all the same.
       const memory = own ?? (await readMemory(files, checkout))
@@ -33,6 +33,7 @@ export function openNodePrompts({ files, projectName, checkout, home, describe }
         instructions: await read(worktree, findNestedInstructions),
         memory,
         agent,
+        skills,
         isMemoryUncommitted: own === undefined && memory !== undefined,
         task,
       })

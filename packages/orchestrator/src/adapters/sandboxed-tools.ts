@@ -154,6 +154,9 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
       const [own] = await grantsOf(agents)
       return grantOf(own)
     },
+    async skillsOf(agents) {
+      return skillsIn(await grantsOf(agents))
+    },
     async review(agents, ask) {
       await options.servers?.review([...new Set(await namesOf(agents))], ask)
     },
@@ -187,6 +190,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         policy: own.policy,
         above: grantsBeyond(own, above),
         deny,
+        skills: () => request.skills?.(skillsIn([own, ...above])) ?? [],
         worktree: request.worktree,
         base: own.base,
         hookRoot: own.hookRoot,
@@ -222,6 +226,10 @@ function grantsBeyond(own: LoadedManifest, above: readonly LoadedManifest[]): Gr
 
 function policyOf({ policy, lock }: LoadedManifest): Policy | undefined {
   return policy ?? lock?.policy
+}
+
+function skillsIn(loaded: readonly LoadedManifest[]): string[] {
+  return [...new Set(loaded.flatMap(({ manifest }) => manifest.skills ?? []))]
 }
 
 function grantOf({ manifest, lock, policy }: LoadedManifest): Grant {

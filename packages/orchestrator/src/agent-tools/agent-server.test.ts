@@ -7,7 +7,7 @@ import { buildServer, openAgentServer, openLine, ownTools } from './agent-server
 import { createAgentTools } from './agent-tools.ts'
 
 // Nothing of them is touched before a tool runs.
-const ctx = {} as ProjectContext
+const ctx = { skills: { list: async () => [{ name: 'any', state: 'ready' }] } } as unknown as ProjectContext
 const agent = { taskId: '1' } as Agent
 
 test('the server has exactly the tools that a model is told of, with the same words and schemas', async () => {

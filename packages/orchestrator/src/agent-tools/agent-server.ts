@@ -17,6 +17,7 @@ import { doneTool } from './done-tool.ts'
 import { type OwnTool, servedName } from './own-tool.ts'
 import { reviewTools } from './review-tools.ts'
 import { setupTool } from './setup-tool.ts'
+import { skillTool } from './skill-tool.ts'
 import { treeTools } from './tree-tools.ts'
 
 /** Everything that the server offers. */
@@ -26,6 +27,7 @@ export const ownTools: readonly OwnTool[] = [
   ...reviewTools,
   ...accessTools,
   setupTool,
+  skillTool,
   doneTool,
 ]
 

@@ -10,6 +10,7 @@ import type { AgentTools } from '../tool-host.ts'
 import { isoNow } from '../world.ts'
 import { type AgentServer, ownTools } from './agent-server.ts'
 import { mayCall, type OwnTool } from './own-tool.ts'
+import { skillTool } from './skill-tool.ts'
 
 /**
  * Everything that the agent of one task can call: what it may of the orchestrator's own tools, the loop's verbs, without which
@@ -20,7 +21,10 @@ export async function createAgentTools(
   agent: Agent,
   server: AgentServer,
 ): Promise<ToolDefinition[]> {
-  const offered = ownTools.filter((tool) => tool.name === loopTools.done || mayCall(agent, tool))
+  const hasSkills = (await ctx.skills.list()).some(({ state }) => state !== 'invalid')
+  const offered = ownTools.filter(
+    (tool) => tool.name === loopTools.done || (mayCall(agent, tool) && (hasSkills || tool !== skillTool)),
+  )
   const own = offered.map((tool) => bind(ctx, agent, server, tool))
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   return [...own, ...verbs, ...(await externalTools(ctx, agent))]

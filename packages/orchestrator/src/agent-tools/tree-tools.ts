@@ -1,4 +1,4 @@
-import { budgetKinds, everyBudgetKind, orchestratorTools as names, type TaskNode } from '@matrix/protocol'
+import { budgetKinds, everyBudgetKind, orchestratorTools as names, SkillNames, type TaskNode } from '@matrix/protocol'
 import { formatAmount } from '@matrix/protocol/display'
 import { recordTask } from '@matrix/task-tree'
 import * as z from 'zod'
@@ -34,13 +34,19 @@ export const treeTools = [
         .string()
         .optional()
         .describe('The manifest of its agent; yours when left out. It can never do more than you.'),
+      skills: SkillNames.optional().describe('Skills that it and all below it are held to.'),
       folder: z.literal(true).optional().describe('Only groups other tasks; no agent works on it.'),
       persistent: z
         .enum(['reset', 'continue'])
         .optional()
         .describe('Runs again after it is closed. Only for the root.'),
     }),
-    async run(ctx, agent, { parentId, folder, persistent, agent: manifest, title, description, ...limits }, callId) {
+    async run(
+      ctx,
+      agent,
+      { parentId, folder, persistent, agent: manifest, title, description, skills, ...limits },
+      callId,
+    ) {
       const parent = requireOwn(ctx, agent, parentId ?? agent.taskId)
       const task = await createTask(
         ctx,
@@ -53,6 +59,7 @@ export const treeTools = [
           ...budgetsOf(limits),
           ...(persistent && { persistent }),
           ...(manifest !== undefined && { agent: manifest }),
+          ...(skills && { skills }),
           untrusted: ctx.tree.get(agent.taskId).untrusted ?? [],
         },
         byAgent,

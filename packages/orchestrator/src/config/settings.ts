@@ -1,5 +1,5 @@
 import { isLiteralCredential, reservedAliases } from '@matrix/manifest'
-import { budgetFields } from '@matrix/protocol'
+import { budgetFields, SkillNames } from '@matrix/protocol'
 import type { ConfigLayer } from '@matrix/protocol/http'
 import { defaultModels } from '@matrix/provider-loop'
 import { defaultMaxDepth } from '@matrix/task-tree'
@@ -291,6 +291,14 @@ export const settings = {
     description: 'Tools that no agent may call, such as "bash", "merge_task" or "@github/*". Every layer adds to it.',
     schema: z.array(text).max(1_000),
     layers: anywhere,
+    merge: 'add',
+    default: [],
+  },
+  skills: {
+    description:
+      'Skills that every agent of the project is held to: each of them has to allow a call. Every layer adds to it.',
+    schema: SkillNames,
+    layers: usersOwn,
     merge: 'add',
     default: [],
   },

@@ -17,6 +17,7 @@ import { mortalStoreDisk, mortalTreeDisk, type StoreDisk } from './mortal-disk.t
 import { type Outside, openOutside, simulateWorktrees } from './outside.testing.ts'
 import { MODEL, type Model, simulateProvider } from './simulated-model.testing.ts'
 import { findParked, indexSessions, readSessions, type Sessions } from './simulated-sessions.testing.ts'
+import { type PlantedSkill, simulateSkills } from './simulated-skills.testing.ts'
 import { simulateGrant, simulateTools } from './simulated-tools.testing.ts'
 
 /** Something that is wrong on purpose, to see that it is noticed. */
@@ -26,6 +27,8 @@ export type Planted = {
   treeDisk?: (disk: TreeDisk) => Pick<TreeDisk, keyof TreeDisk>
   worktrees?: (worktrees: ReturnType<typeof simulateWorktrees>) => ReturnType<typeof simulateWorktrees>
   tools?: (tools: AgentTools) => AgentTools
+  /** The skills that lie in the home or the repository. */
+  skills?: PlantedSkill[]
   /** What the agents of a project may do, by its name; all may do the same when left out. */
   rights?: Record<string, SideEffect[]>
 }
@@ -339,6 +342,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
         },
         toolsOf: ({ name }) => ({ ...tools, grantOf: async () => simulateGrant(planted.rights?.[name]) }),
         setupOf: () => noSetup,
+        skillFoldersOf: () => simulateSkills(planted.skills ?? []),
         promptsOf: () => ({ system: () => 'You are an agent.', header: ({ task }) => `Task: ${task.title}` }),
         routes: (now) => [{ adapter, model: now.model ?? modelName }],
         provider: () => ({ kind: 'mock', model: null }),

@@ -269,6 +269,10 @@ const views: Record<ShortName<BuiltinTool | OrchestratorTool | LoopTool>, ToolVi
   },
   merge_task: onTask('Merge'),
   rerun_setup: { title: () => 'Run the setup again' },
+  use_skill: {
+    title: () => 'Read a skill',
+    summary: (input) => [input.text('name'), input.text('file')].filter(Boolean).join('/'),
+  },
 
   yield: { title: () => 'Wait for a message', summary: (input) => input.text('reason') },
   done: {

@@ -22,6 +22,7 @@ export {
 export type { Access, Method, Route, RouteInput, RouteOutput, RouteRequest } from './route.ts'
 export { Failure, FeedQuery, feedPath, type Operation, type Routes, routes } from './routes.ts'
 export { SetupChoice, SetupView } from './setup.ts'
+export { SkillDetail, SkillState, SkillView } from './skill.ts'
 export {
   Activity,
   Attention,

@@ -12,12 +12,14 @@ import { seq } from './routes/fields.ts'
 import { networkRoutes } from './routes/network-routes.ts'
 import { projectRoutes } from './routes/project-routes.ts'
 import { reviewRoutes } from './routes/review-routes.ts'
+import { skillRoutes } from './routes/skill-routes.ts'
 import { systemRoutes } from './routes/system-routes.ts'
 import { taskRoutes } from './routes/task-routes.ts'
 
 /** Every operation of the daemon. The keys are the names of the client's methods. */
 export const routes = {
   ...systemRoutes,
+  ...skillRoutes,
   ...projectRoutes,
   ...taskRoutes,
   ...agentRoutes,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { budgetFields } from '../../budget.ts'
 import { Image, QueueMessage } from '../../queue-message.ts'
-import { Persistence, TaskStatus } from '../../task.ts'
+import { Persistence, SkillNames, TaskStatus } from '../../task.ts'
 import { Problem } from '../project.ts'
 import { route } from '../route.ts'
 import { TaskDetail, TaskView } from '../task-view.ts'
@@ -18,6 +18,7 @@ const NewTask = z.object({
   persistent: Persistence.optional(),
   color: z.string().max(32).optional(),
   agent: z.string().max(200).optional(),
+  skills: SkillNames.optional(),
   at: z.number().int().nonnegative().optional(),
 })
 
@@ -37,6 +38,8 @@ const TaskEdit = z
     ...nullableBudgets,
     persistent: Persistence,
     color: z.string().max(32).nullable(),
+    /** `null` detaches all. */
+    skills: SkillNames.nullable(),
     parentId: TaskRef,
   })
   .partial()
