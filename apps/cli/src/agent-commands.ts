@@ -247,6 +247,7 @@ function addTask(program: Command, done: Done): void {
       .option('-d, --description <text>', 'what is to be done; - reads it from standard input')
       .option('--persistent <how>', 'what happens to the conversation on close: no, reset or continue')
       .option('--color <color>', 'how it is marked')
+      .option('--skill <name>', 'hold it and all below it to a skill; may be repeated, and none detaches all', collect)
 
   one('show', 'one task with everything that is known of it').action(async (name, options) =>
     done(await (await load()).showTask(name, options)),

@@ -45,7 +45,9 @@ async function searchEntry(directory: string, entry: Dirent, root: string): Prom
   const path = join(directory, entry.name)
   if (entry.isDirectory()) return skippedDirectories.has(entry.name) ? [] : searchDirectory(path, root)
   const isFile = entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(path, root)))
-  return isFile && (/\.(?:jsonc?|toml|mtx)$/.test(entry.name) || isMarkdownOfOurs(path)) ? [{ path, isFound: true }] : []
+  return isFile && (/\.(?:jsonc?|toml|mtx)$/.test(entry.name) || isMarkdownOfOurs(path))
+    ? [{ path, isFound: true }]
+    : []
 }
 
 /** Skills, and agents where other programs keep theirs; other Markdown is for people. */

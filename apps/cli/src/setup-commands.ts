@@ -109,6 +109,29 @@ function addConfig(program: Command, done: Done): void {
         return done(await (name === 'add' ? addHosts : removeHosts)(names, options))
       })
 
+  const skills = program.command('skills').summary('instructions that agents can read, and that can limit their tools')
+  const loadSkills = () => import('./commands/skills.ts')
+  defaultCommand(skills, 'list')
+    .summary('the skills of your home and of the repository, and whether agents may use them')
+    .option(...project)
+    .option(...json)
+    .action(async (options) => done(await (await loadSkills()).listSkills(options)))
+  skills
+    .command('show')
+    .summary('every file of a skill, and what has changed since you approved it')
+    .argument('<name>', 'the skill')
+    .option(...project)
+    .option(...json)
+    .action(async (name, options) => done(await (await loadSkills()).showSkill(name, options)))
+  skills
+    .command('approve')
+    .summary('let agents use a skill as it is now')
+    .argument('<name>', 'the skill')
+    .option(...yes)
+    .option(...project)
+    .option(...json)
+    .action(async (name, options) => done(await (await loadSkills()).approveSkill(name, options)))
+
   const config = program.command('config').summary('read and change settings')
   const load = () => import('./commands/config.ts')
   const layer = ['--layer <layer>', 'global, repo or local; by default the one that fits the setting'] as const

@@ -43,6 +43,7 @@ export type TaskFields = BudgetOptions & {
   description?: string
   persistent?: string
   color?: string
+  skill?: string[]
   status?: string
 }
 
@@ -69,6 +70,7 @@ export async function createTask(title: string, options: CreateOptions): Promise
       ...(options.persistent === undefined ? {} : { persistent: readPersistence(options.persistent) }),
       ...(options.color === undefined ? {} : { color: options.color }),
       ...(options.agent === undefined ? {} : { agent: options.agent }),
+      ...(options.skill === undefined ? {} : { skills: options.skill }),
       ...(options.at === undefined ? {} : { at: readPosition(options.at) }),
     },
   })
@@ -77,7 +79,7 @@ export async function createTask(title: string, options: CreateOptions): Promise
 }
 
 export async function updateTask(name: string, options: Options & TaskFields): Promise<ExitCode> {
-  const { title, description, persistent, color, status } = options
+  const { title, description, persistent, color, skill, status } = options
   const body = {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description: await readLongText(description) }),
@@ -85,6 +87,7 @@ export async function updateTask(name: string, options: Options & TaskFields): P
     ...readBudgetEdits(options),
     ...(persistent === undefined ? {} : { persistent: readPersistence(persistent) }),
     ...(color === undefined ? {} : { color: color === 'none' ? null : color }),
+    ...(skill === undefined ? {} : { skills: skill.includes('none') ? null : skill }),
   }
   if (Object.keys(body).length === 0)
     throw new MatrixError('REQUEST_INVALID', 'Nothing is to be changed.', { hint: 'See matrix task update --help.' })
@@ -256,6 +259,7 @@ function formatDetail(task: TaskDetail): string {
     ['budget', budgets.join(', ')],
     ['model', [task.model ?? '', context].filter(Boolean).join(', ')],
     ['agent', printableLine(task.agentName)],
+    ['skills', (task.skills ?? []).join(', ')],
     ['branch', task.branch ? `${task.branch}${task.targetBranch ? ` → ${task.targetBranch}` : ''}` : ''],
     ['worktree', printableLine(task.worktreePath ?? '')],
     ['told by', (task.instructions ?? []).map(formatInstruction).join(', ')],
