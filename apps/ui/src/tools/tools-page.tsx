@@ -18,6 +18,7 @@ import { TaskHeader } from '../task/task-header.tsx'
 import { denyPattern, readDenied, toggleDenied } from './deny-list.ts'
 import { DriftView } from './drift-view.tsx'
 import { claimsOf } from './server-standing.ts'
+import { SkillsSection } from './skills-section.tsx'
 import { useTools } from './tools-query.ts'
 
 type Tool = ServerStatus['tools'][number]
@@ -67,6 +68,7 @@ function Tools({ task, view }: { task: TaskView; view: ToolsView }) {
         ) : null}
       </section>
       <Waiting task={task} />
+      <SkillsSection task={task} />
       {view.servers.length === 0 ? (
         <Empty title="No tools">The manifest of this agent declares no server.</Empty>
       ) : (
