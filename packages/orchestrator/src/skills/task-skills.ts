@@ -18,7 +18,7 @@ export function skillLimits(ctx: ProjectContext, taskId: string, others: readonl
 }
 
 /** What an agent is told of skills before it uses one: names and descriptions, as far as they are worth their tokens. */
-export function describeSkills(
+function describeSkills(
   skills: readonly { name: string; description: string }[],
   attached: readonly string[],
 ): string {
