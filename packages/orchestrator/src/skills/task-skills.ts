@@ -18,10 +18,7 @@ export function skillLimits(ctx: ProjectContext, taskId: string, others: readonl
 }
 
 /** What an agent is told of skills before it uses one: names and descriptions, as far as they are worth their tokens. */
-function describeSkills(
-  skills: readonly { name: string; description: string }[],
-  attached: readonly string[],
-): string {
+function describeSkills(skills: readonly { name: string; description: string }[], attached: readonly string[]): string {
   if (skills.length === 0) return ''
   const lines: string[] = []
   let left = MAX_LIST
