@@ -64,7 +64,6 @@ test('what is no document of Matrix is named as what it is', async () => {
   expect(await says('[tool.poetry]\nname = "x"\n', 'pyproject.toml')).toBe('TOML')
   expect(await says('# a\n[tool.poetry]\nname = "x"\n')).toBe('TOML')
   expect(await says('a: &b\n  - 1\n  - *b\n', 'x.yaml')).toBe('YAML')
-  expect(await says('---\nname: x\n---\nYou review.\n')).toBe('Markdown')
   expect(await says('version: 1\n')).toBe('YAML')
   expect(await says('#!/bin/sh\n')).toBe('a script')
   expect(await says(Buffer.from('504b03040a00', 'hex'), 'a.mcpb')).toBe('a zip archive')
