@@ -46,7 +46,7 @@ async function offer(ctx: ProjectContext, task: TaskNode): Promise<Offered> {
   const running = agent && !agent.isOutdated ? agent.tools : undefined
   const opened = running ?? (await openForLook(ctx, task))
   try {
-    const tools = await listToolSpecs(opened)
+    const tools = await listToolSpecs(ctx, opened)
     const systemPrompt = await systemPromptOf(
       ctx,
       task,

@@ -21,18 +21,15 @@ export async function createAgentTools(
   agent: Agent,
   server: AgentServer,
 ): Promise<ToolDefinition[]> {
-  const hasSkills = (await ctx.skills.list()).some(({ state }) => state !== 'invalid')
-  const offered = ownTools.filter(
-    (tool) => tool.name === loopTools.done || (mayCall(agent, tool) && (hasSkills || tool !== skillTool)),
-  )
+  const offered = await offeredTools(ctx, agent)
   const own = offered.map((tool) => bind(ctx, agent, server, tool))
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   return [...own, ...verbs, ...(await externalTools(ctx, agent))]
 }
 
 /** The same tools as the model is told of them, in the same order, without an agent to call them. */
-export async function listToolSpecs(tools: AgentTools): Promise<ToolSpec[]> {
-  const own = ownTools.filter((tool) => tool.name === loopTools.done || mayCall({ tools }, tool))
+export async function listToolSpecs(ctx: ProjectContext, tools: AgentTools): Promise<ToolSpec[]> {
+  const own = await offeredTools(ctx, { tools })
   const verbs = createLoopTools().filter(({ name }) => name !== loopTools.done)
   const specs = own.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }))
   return [...specs, ...verbs, ...(await tools.specs())].map(({ name, description, inputSchema }) => ({
@@ -40,6 +37,13 @@ export async function listToolSpecs(tools: AgentTools): Promise<ToolSpec[]> {
     description,
     inputSchema,
   }))
+}
+
+/** Where there are no skills, nothing is said of them. */
+async function offeredTools(ctx: ProjectContext, agent: Pick<Agent, 'tools'>): Promise<OwnTool[]> {
+  const hasSkills = (await ctx.skills.list()).some(({ state }) => state !== 'invalid')
+  const allowed = ownTools.filter((tool) => tool.name === loopTools.done || mayCall(agent, tool))
+  return allowed.filter((tool) => hasSkills || tool !== skillTool)
 }
 
 /** Calls that have the same effect however often they are made, and may be made again after a crash. */
