@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
-import { MatrixError, printable } from '@matrix/protocol'
+import { MatrixError, printable, printableLine } from '@matrix/protocol'
 import type { Disk } from './disk.ts'
 import { isMissing } from './durable-file.ts'
 import type { Repository } from './repository.ts'
-import { collect, type SandboxGit, type SandboxRun } from './sandbox-git.ts'
+import { askSandbox, collect, type SandboxGit, type SandboxRun } from './sandbox-git.ts'
 
 /** The most that one take-over brings, and the largest file in it: beyond this git itself stops comparing contents. */
 const MAX_PACK_BYTES = 2 * 1024 ** 3
@@ -26,12 +26,15 @@ export async function importCommits(
 ): Promise<void> {
   const { disk, repository, newId } = work
   const quarantine = join(repository.gitDir, 'objects', `${quarantineName}${newId()}`)
+  const input = [...tips, ...known.map((id) => `^${id}`), ''].join('\n')
   await disk.makeDirectory(quarantine)
   try {
-    await receivePack(work, from, { quarantine, input: [...tips, ...known.map((id) => `^${id}`), ''].join('\n') })
+    await receivePack(work, from, { quarantine, input })
     await refuseLargeFiles(repository, quarantine)
     await checkConnected(repository, quarantine, tips)
     await migrate(work, quarantine)
+  } catch (error) {
+    throw (await nameLargeFile(work, from, input)) ?? error
   } finally {
     await disk.removeTree(quarantine)
   }
@@ -87,10 +90,26 @@ async function refuseLargeFiles(repository: Repository, quarantine: string): Pro
     .split('\n')
     .map((line) => line.split(' '))
     .find(([size]) => Number(size) > MAX_FILE_BYTES)
-  if (large)
-    throw refused(
-      `a file of ${Math.round(Number(large[0]) / 1024 ** 2)} MB; at most ${MAX_FILE_BYTES / 1024 ** 2} MB are taken over`,
-    )
+  if (large) throw tooLarge('a file', Number(large[0]))
+}
+
+const sizing = `git rev-list --objects --stdin | git cat-file --batch-check='%(objectsize) %(rest)' |
+while read -r size path; do if [ "$size" -gt ${MAX_FILE_BYTES} ]; then printf '%s %s' "$size" "$path"; break; fi; done`
+
+/** Objects have no names, and a pack that is too large is refused before its files are seen: the agent's git knows which it is. */
+async function nameLargeFile(
+  { sandbox }: Importing,
+  from: Omit<SandboxRun, 'script'>,
+  input: string,
+): Promise<MatrixError | undefined> {
+  const { stdout } = await askSandbox(sandbox, { ...from, script: sizing }, { input, maxBytes: 8192 })
+  const [, size, path] = /^(\d+) (.+)$/s.exec(stdout) ?? []
+  return path === undefined ? undefined : tooLarge(printableLine(path), Number(size))
+}
+
+function tooLarge(what: string, bytes: number): MatrixError {
+  const [size, limit] = [bytes, MAX_FILE_BYTES].map((each) => Math.round(each / 1024 ** 2))
+  return refused(`${what} has ${size} MB, and no file above ${limit} MB is taken over`)
 }
 
 /** Everything that the commits lead to is there, in the quarantine or in the repository. */

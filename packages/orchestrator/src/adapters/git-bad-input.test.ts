@@ -21,7 +21,11 @@ const commitObject = `tree=$(git write-tree) && commit() {
 }`
 
 test.each([
-  ['a file of 520 MB', 'truncate -s 520M big && git add big && git commit -qm big', 'a file of 520 MB; at most 512 MB'],
+  [
+    'a file of 520 MB',
+    'truncate -s 520M "a big one" && git add . && git commit -qm big',
+    'a big one has 520 MB, and no file above 512 MB is taken over',
+  ],
   [
     'a tree that is not there',
     `${commitObject}; git update-ref HEAD $(commit 1111111111111111111111111111111111111111 "" x)`,
