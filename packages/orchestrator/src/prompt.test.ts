@@ -93,6 +93,7 @@ const surroundings = {
   hosts: ['registry.npmjs.org'],
   mayAskForHosts: true,
   limits: { memoryBytes: 4 * 2 ** 30, processes: 512 },
+  isPartialClone: false,
 }
 const instructions = { given: [], nested: [] }
 const here = { worktree: '/w', surroundings, instructions }

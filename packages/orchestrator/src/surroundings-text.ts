@@ -14,13 +14,15 @@ export type SurroundingsFacts = {
   /** Whether the agent can ask the user for another host. */
   mayAskForHosts: boolean
   limits: { memoryBytes: number; processes: number } | undefined
+  /** Whether files of earlier commits may be missing, because the user cloned with a filter. */
+  isPartialClone: boolean
 }
 
 const GiB = 2 ** 30
 
 /** The block of an agent's first message that says where it is. */
 export function formatSurroundings(facts: SurroundingsFacts): string {
-  const { system, date, shell, isSandboxed, programs } = facts
+  const { system, date, shell, isSandboxed, programs, isPartialClone } = facts
   if (shell === undefined) return `- ${system}. Today is ${date}. You run no commands.`
   return [
     `- ${system}; the shell is ${shell}. Today is ${date}.`,
@@ -28,10 +30,14 @@ export function formatSurroundings(facts: SurroundingsFacts): string {
       ? '- Commands run in a sandbox: this worktree, the home and /tmp can be written, system and toolchains read, and nothing else is there.'
       : "- Commands run without a sandbox, as the user and with the user's own files: touch nothing outside of this worktree.",
     `- Network of commands: ${networkOf(facts)}`,
+    ...(isPartialClone ? [partialClone] : []),
     ...(programs.length > 0 ? [`- Programs: ${programs.join(', ')}.`] : []),
     `- Limits: a command has two minutes, up to ten with timeout_ms${limitsOf(facts)}. A result is cut at 30,000 characters.`,
   ].join('\n')
 }
+
+const partialClone =
+  '- Git: the user cloned with a filter. Files of earlier commits may be missing ("unable to read") and cannot be fetched from here; `git fetch --refetch --no-filter` in the user\'s checkout brings them.'
 
 function limitsOf({ limits }: SurroundingsFacts): string {
   if (!limits) return ''

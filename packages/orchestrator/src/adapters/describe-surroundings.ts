@@ -12,6 +12,7 @@ export type DescribeOptions = {
   hosts: readonly string[] | undefined
   mayAskForHosts: boolean
   limits: Pick<BoxLimits, 'memoryBytes' | 'processes'>
+  isPartialClone: boolean
   now: number
 }
 
@@ -23,7 +24,7 @@ const known = [
 ]
 
 export function describeSurroundings(options: DescribeOptions): SurroundingsFacts {
-  const { hasShell, isSandboxed, searchPath, hosts, mayAskForHosts, limits, now } = options
+  const { hasShell, isSandboxed, searchPath, hosts, mayAskForHosts, limits, isPartialClone, now } = options
   const folders = searchPath.split(':').filter((folder) => folder.startsWith('/'))
   return {
     system: `${distribution() ?? `${kernelName()} ${release()}`}, ${arch()}`,
@@ -34,6 +35,7 @@ export function describeSurroundings(options: DescribeOptions): SurroundingsFact
     hosts,
     mayAskForHosts,
     limits: isSandboxed ? limits : undefined,
+    isPartialClone,
   }
 }
 

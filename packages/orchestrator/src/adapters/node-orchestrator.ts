@@ -149,9 +149,11 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
 
   /** What the user has set for the project that a worktree belongs to. */
   async function settingsOf(worktree: string): Promise<Settings> {
-    const project = registry.list().find(({ id }) => worktree.startsWith(`${directoryOf(id)}/`))
-    return (await config.resolve(project)).settings
+    return (await config.resolve(projectOf(worktree))).settings
   }
+
+  const projectOf = (worktree: string) => registry.list().find(({ id }) => worktree.startsWith(`${directoryOf(id)}/`))
+  const partialClones = new Set<string>()
 
   const withMock = (current: typeof settings, project: Project): typeof settings =>
     mock && Object.keys(current.authGroups).length === 0 && (mock.plays?.(project) ?? true)
@@ -170,6 +172,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
       hosts: sandbox.isBoxing ? (mayReach ? await hostsOf(worktree) : []) : undefined,
       mayAskForHosts: mayReach,
       limits: { memoryBytes: boxMemory(), processes: readLimits({ sideEffects: ['shell'] }).processes },
+      isPartialClone: partialClones.has(projectOf(worktree)?.id ?? ''),
       now: world.clock.now(),
     })
   }
@@ -192,13 +195,16 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
         reserveBytes: options.reserveBytes ?? 0,
         ...(options.note && { note: options.note }),
       }),
-    openWorktrees: (project, { branchesFor }) => {
+    async openWorktrees(project, { branchesFor }) {
       const directory = join(directoryOf(project.id), 'worktrees')
       const git = sandbox.isBoxing
         ? createSandboxGit({ sandbox, surroundings, directory: gitFoldersBeside(directory) })
         : undefined
       const commitHooks = async () => (await config.resolve(project)).settings.commitHooks
-      return openWorktrees({ repository: project.path, directory, branchesFor, sandbox: git, commitHooks })
+      const repository = project.path
+      const worktrees = await openWorktrees({ repository, directory, branchesFor, sandbox: git, commitHooks })
+      if (worktrees.repository.isPartial) partialClones.add(project.id)
+      return worktrees
     },
     findBaseBranch: (project) => findBaseBranch(project, directoryOf(project.id)),
     treeOptions: (project) => ({ definitions: openDefinitions(project.path) }),
