@@ -23,8 +23,6 @@ export const egressEnvironment: Record<string, string> = {
   all_proxy: proxy,
   NO_PROXY: local,
   no_proxy: local,
-  // Node 22.21 and 24.5 on; older ones have no proxies for fetch.
-  NODE_USE_ENV_PROXY: '1',
   YARN_HTTP_PROXY: proxy,
   YARN_HTTPS_PROXY: proxy,
   MAVEN_OPTS: javaProxy,

@@ -176,6 +176,21 @@ test('a variable that names more than a toolchain does not open it', () => {
   expect(skipped.length).toBe(existsSync('/opt') ? 4 : 3)
 })
 
+test.each([
+  ['24', '#define NODE_MAJOR_VERSION 24\n', '1'],
+  ['22', '#define NODE_MAJOR_VERSION 22\n', undefined],
+  ['of an unknown version', '', undefined],
+])('Node %s uses the proxy for fetch only where that prints no warning', (_, header, expected) => {
+  const first = join(home, 'first/bin')
+  const second = join(home, '.nvm/versions/node/v9/bin')
+  for (const folder of [first, second, join(second, '../include/node')]) mkdirSync(folder, { recursive: true })
+  writeFileSync(join(first, 'node'), 'not a program')
+  writeFileSync(join(second, 'node'), '', { mode: 0o755 })
+  writeFileSync(join(second, '../include/node/node_version.h'), `#define NODE_MINOR_VERSION 1\n${header}`)
+
+  expect(find([first, second]).env.NODE_USE_ENV_PROXY).toBe(expected)
+})
+
 test('what cannot be used is left out and named with the reason', () => {
   mkdirSync(join(home, 'closed'), { mode: 0o000 })
   symlinkSync('nowhere', join(home, 'dangling'))

@@ -5,13 +5,14 @@ import { isSystemPath, isWithin } from '../sandbox/mount.ts'
 import { installationOf } from './installation.ts'
 import { findInterpreter } from './interpreter.ts'
 import { managers } from './managers.ts'
+import { findNodeProxy } from './node-proxy.ts'
 
 export type Toolchains = {
   /** Where programs are looked for, in the user's order. */
   searchPath: string[]
   /** What is read for them, at the same path as outside. */
   folders: string[]
-  /** Variables that say where toolchains lie. */
+  /** Variables that say where toolchains lie, and what they need in a sandbox. */
   env: Record<string, string>
   /** What is on the user's PATH and not in a sandbox. */
   skipped: Skipped[]
@@ -52,7 +53,7 @@ export function findToolchains(options: ToolchainOptions): Toolchains {
   return {
     searchPath: found.searchPath,
     folders: outermost([...found.folders]),
-    env: variables,
+    env: { ...variables, ...findNodeProxy(found.searchPath) },
     skipped: found.skipped,
   }
 
