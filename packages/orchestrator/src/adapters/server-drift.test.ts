@@ -103,7 +103,7 @@ async function open(words?: string) {
   const stage = join(dirname(dataDirectory), 'notes')
   await lockNotes(stage, join(dataDirectory, 'agents'), words)
   const look = { toolCalls: [{ name: 'mcp__notes__read_note' }] }
-  mock.play({ match: 'Look', turns: [look, { text: 'Seen.' }, look, { text: 'Seen.' }] })
+  mock.play({ match: 'Look', repeats: true, turns: [look, { text: 'Seen.' }, look, { text: 'Seen.' }] })
   const params = { projectId, taskId }
   const find = (view: Awaited<ReturnType<typeof orchestrator.listTools>>) =>
     view.servers.find(({ alias }) => alias === 'notes')

@@ -41,7 +41,7 @@ test('arguments that do not fit come back as a result that names them, and nothi
 test('the id of the call and what a tool asks of the loop travel beside the words', async () => {
   const script: Script = ({ calls }) =>
     calls.length === 0
-      ? { calls: [{ name: orchestratorTools.createTask, input: { title: 'Red', description: '' } }] }
+      ? { calls: [{ name: orchestratorTools.createTask, input: { title: 'Red', description: '', folder: true } }] }
       : { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'It is red.' } }] }
   const office = await openOffice({ shop: script })
   await office.say('Go')
