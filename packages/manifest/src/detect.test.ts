@@ -71,7 +71,10 @@ test('a Markdown file is an agent, and a skill under the name that skills have',
     format: 'agent-format',
     value: { name: 'reviewer', prompt: 'Review.' },
   })
-  expect((await verifyDocument(agent)).findings).toMatchObject([{ rule: 'MX026', severity: 'error' }])
+  expect((await verifyDocument(agent)).findings).toMatchObject([
+    { rule: 'MX001', severity: 'warning', message: 'The agent has no "version".' },
+    { rule: 'MX026', severity: 'error' },
+  ])
   const skill = Buffer.from('---\nname: review\ndescription: Reviews\nallowed-tools: Read\n---\nReview.')
   expect(await detectDocument(skill, { fileName: 'SKILL.md' })).toMatchObject({
     format: 'agent-skill',
