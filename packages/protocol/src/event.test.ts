@@ -16,7 +16,7 @@ test('every event names its task and its moment', () => {
   const options = [...DurableEvent.options, ...LiveEvent.options]
 
   for (const { shape } of options) expect(shape).toMatchObject({ taskId: expect.anything(), ts: expect.anything() })
-  expect(options).toHaveLength(32)
+  expect(options).toHaveLength(33)
 })
 
 test('a streamed delta is not a fact and cannot be read back as one', () => {

@@ -6,11 +6,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ScratchRepository, scratchRepository } from './scratch-repository.ts'
 
 const newId = monotonicFactory()
+const home = process.env.HOME
 let scratch: ScratchRepository
 beforeEach(async () => {
   scratch = await scratchRepository()
+  // Merges are committed in the user's name, which a submodule and a clone have from the home alone.
+  process.env.HOME = scratch.home
 })
-afterEach(() => scratch.remove())
+afterEach(async () => {
+  process.env.HOME = home
+  await scratch.remove()
+})
 
 test('a merge into the checkout of a submodule writes there, and never into its git directory', async () => {
   const whole = join(scratch.home, 'whole')
