@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -20,6 +20,12 @@ test('what is heavy comes only when it is needed: highlighter, Markdown, charts,
   const text = first.map((file) => readFileSync(`${built}/${file}`, 'utf8')).join()
 
   for (const heavy of ['shiki', 'mdast', 'uPlot', 'DndContext', 'ZodObject']) expect(text).not.toContain(heavy)
+})
+
+test('no script holds zod, which tries to evaluate text and is refused by the policy of the page', () => {
+  const scripts = readdirSync(`${built}/assets`).filter((name) => name.endsWith('.js'))
+
+  expect(scripts.filter((name) => readFileSync(`${built}/assets/${name}`, 'utf8').includes('ZodObject'))).toEqual([])
 })
 
 test('the page holds no script and no style of its own, so that the strictest policy lets it work', () => {

@@ -9,6 +9,7 @@ const look: Turn = { toolCalls: [{ name: 'mcp__notes__read_note' }] }
 export const noteReader: Conversation = {
   name: 'reader',
   match: 'Read the note',
+  repeats: true,
   turns: [look, { text: 'There is none.' }, look, { text: 'It says milk.' }, look, { text: 'Again there is none.' }],
 }
 

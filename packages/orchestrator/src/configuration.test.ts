@@ -1,5 +1,5 @@
 import { loopTools } from '@matrix/protocol'
-import { isChanged } from '@matrix/protocol/http'
+import { isChanged } from '@matrix/protocol/display'
 import { checkpointSections } from '@matrix/provider-loop'
 import { expect, test } from 'vitest'
 import { type Office, openOffice, type Script } from './simulation/office.testing.ts'

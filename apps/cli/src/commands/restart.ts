@@ -1,6 +1,6 @@
 import { printableLine } from '@matrix/protocol'
-import { describeCacheCost, describeChanges } from '@matrix/protocol/display'
-import { isChanged, type SessionConfiguration } from '@matrix/protocol/http'
+import { describeCacheCost, describeChanges, isChanged } from '@matrix/protocol/display'
+import type { SessionConfiguration } from '@matrix/protocol/http'
 import { type ExitCode, exitCode } from '../exit-code.ts'
 import { openTask, type PlaceOptions } from '../place.ts'
 import { print, printJson } from '../terminal.ts'

@@ -1,5 +1,5 @@
-import { describeCacheCost, describeChanges, plural } from '@matrix/protocol/display'
-import { isChanged, type TaskView } from '@matrix/protocol/http'
+import { describeCacheCost, describeChanges, isChanged, plural } from '@matrix/protocol/display'
+import type { TaskView } from '@matrix/protocol/http'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { queryClient } from '../app/queries.ts'
 import { sayDone } from '../app/toasts.tsx'

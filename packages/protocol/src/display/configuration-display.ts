@@ -15,6 +15,11 @@ export function describeChanges({ current, offered, changes }: SessionConfigurat
   ]
 }
 
+/** Whether the settings would give the session another configuration than the one it runs with. */
+export function isChanged(configuration: SessionConfiguration): boolean {
+  return describeChanges(configuration).length > 0
+}
+
 /** What is paid once, because the provider's cache does not fit any more. */
 export function describeCacheCost({ cache: { tokens, usd } }: SessionConfiguration): string {
   if (tokens === 0) return 'Nothing is cached yet, so it costs nothing.'

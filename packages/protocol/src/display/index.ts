@@ -1,6 +1,6 @@
 export { type BudgetKind, budgetKinds, everyBudgetKind } from '../budget-kind.ts'
 export { type ApprovalChoice, approvalChoices } from './approval-choices.ts'
-export { describeCacheCost, describeChanges } from './configuration-display.ts'
+export { describeCacheCost, describeChanges, isChanged } from './configuration-display.ts'
 export { addCosts } from './cost.ts'
 export {
   type Body,

@@ -22,9 +22,3 @@ export const SessionConfiguration = z.object({
   cache: z.object({ tokens: z.number().int(), usd: z.number().nullable() }),
 })
 export type SessionConfiguration = z.infer<typeof SessionConfiguration>
-
-export function isChanged({ current, changes }: SessionConfiguration): boolean {
-  const { addedTools, removedTools, changedTools } = changes
-  const tools = [...addedTools, ...removedTools, ...changedTools]
-  return current !== null && (changes.model || changes.prompt || tools.length > 0)
-}

@@ -1,7 +1,7 @@
 export { AgentProposalView, AgentSource, AgentToAdd, AgentView, LeftOutServer, NewAgentFile } from './agent-view.ts'
 export { CheckoutFiles, findCheckoutFiles } from './checkout-file.ts'
 export { ConfigEntry, ConfigLayer, ConfigProblem, ConfigView } from './config-view.ts'
-export { isChanged, SessionConfiguration } from './configuration.ts'
+export { SessionConfiguration } from './configuration.ts'
 export { DaemonFile } from './daemon-file.ts'
 export { daemonFileName } from './daemon-file-name.ts'
 export { DeviceView, PublicJwk } from './device.ts'
