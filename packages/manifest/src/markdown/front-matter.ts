@@ -89,14 +89,15 @@ function readFields(text: string, start: number): YamlValue {
 }
 
 const colon = 'A value without quotes holds a colon or a #, which YAML does not read as text.'
-const field = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!][^\r\n]*?)[ \t]*\r?$/
+const field = /^([A-Za-z][\w-]*:[ \t]+)([^\s"'[{|>&*!][^\r\n]*)\r?$/
 
 /** The text with the value of each plain field in quotes, and where each place of it comes from. */
 function quoteLines(text: string): { text: string; originOf(offset: number): number } | undefined {
   const edits: { at: number; was: number; is: number }[] = []
   let written = 0
   const lines = text.split('\n').map((line) => {
-    const [, key = '', value = ''] = field.exec(line) ?? []
+    const [, key = '', rest = ''] = field.exec(line) ?? []
+    const value = rest.trimEnd()
     const quoted = /: |:$| #/.test(value) ? JSON.stringify(value) : undefined
     const result = quoted === undefined ? line : `${key}${quoted}`
     if (quoted !== undefined) edits.push({ at: written + key.length, was: value.length, is: quoted.length })

@@ -35,6 +35,14 @@ test('without a list of tools an agent has all, without those that the file forb
   expect(read('name: a\nmodel: inherit').value).not.toHaveProperty('model')
 })
 
+test('a line of tools that cannot be read gives an agent none, also where it forbids', () => {
+  for (const field of ['tools', 'disallowedTools']) {
+    const { value, findings } = read(`name: a\n${field}: Write, Bash(git`)
+    expect(findings).toMatchObject([{ rule: 'MX001', severity: 'error', line: 3 }])
+    if (value) expect(value).toMatchObject({ tools: [], allowedTools: [] })
+  }
+})
+
 test('an agent of opencode has the name of its file, and its switches and permissions', () => {
   expect(
     read('description: Plans\nmode: subagent\ntools:\n  write: false\n  edit: false\n  bash: false').value,

@@ -2,7 +2,7 @@ import { builtinTools } from '@matrix/protocol'
 import type { Problem } from '../document/finding.ts'
 import { isRecord, type JsonRecord, own } from '../document/json-record.ts'
 import type { ToolSettings } from '../policy/policy.ts'
-import { readToolList, splitToolList, type ToolGrants, type ToolLimits } from './tool-grant.ts'
+import { listFix, readToolList, splitToolList, type ToolGrants, type ToolLimits } from './tool-grant.ts'
 
 /** What an agent may use, as the Agent Format says it. What its file grants runs without asking: the sandbox holds it. */
 export type AgentTools = { tools: string[]; allowedTools: string[]; toolsSettings?: Record<string, ToolSettings> }
@@ -11,12 +11,12 @@ export type AgentTools = { tools: string[]; allowedTools: string[]; toolsSetting
 export function readAgentTools(fields: JsonRecord, problems: Problem[]): AgentTools {
   const listed = own(fields, 'tools')
   const read = (entries: readonly string[], field: string) => readEntries(entries, field, problems)
-  const wanted = isRecord(listed) ? switchedOn(listed) : entriesOf(listed)
+  const wanted = isRecord(listed) ? switchedOn(listed) : entriesOf(listed, 'tools', [], problems)
   const grants = wanted ? read(wanted, 'tools') : everything
   const rules = openRules(grants, Object.keys(serversOf(fields)))
   if (isRecord(listed)) rules.deny(read(switchedOff(listed), 'tools'))
   for (const field of ['disallowedTools', 'excludedTools']) {
-    const entries = entriesOf(own(fields, field))
+    const entries = entriesOf(own(fields, field), field, ['*'], problems)
     if (entries) rules.deny(read(entries, field))
   }
   readPermission(own(fields, 'permission'), rules, read)
@@ -36,8 +36,14 @@ function serversOf(fields: JsonRecord): JsonRecord {
   return isRecord(servers) ? servers : Array.isArray(servers) ? Object.assign({}, ...servers.filter(isRecord)) : {}
 }
 
-function entriesOf(value: unknown): string[] | undefined {
-  if (typeof value === 'string') return splitToolList(value)
+/** `inDoubt` are the entries of a line that cannot be read: what is in doubt never widens. */
+function entriesOf(value: unknown, field: string, inDoubt: string[], problems: Problem[]): string[] | undefined {
+  if (typeof value === 'string') {
+    const { entries, problem } = splitToolList(value)
+    if (problem === undefined) return entries
+    problems.push({ rule: 'MX001', path: [field], message: problem, fix: listFix })
+    return inDoubt
+  }
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined
 }
 

@@ -3,10 +3,10 @@ import { isCommandAllowed } from '../policy/command-pattern.ts'
 import { findGrant, readToolList, splitToolList } from './tool-grant.ts'
 
 const granted = (text: string, tool: string, server?: string) =>
-  findGrant(readToolList(splitToolList(text)).grants, { server, tool })
+  findGrant(readToolList(splitToolList(text).entries).grants, { server, tool })
 
 test('names of other programs become the tools of Matrix', () => {
-  const names = (text: string) => [...readToolList(splitToolList(text)).grants.keys()]
+  const names = (text: string) => [...readToolList(splitToolList(text).entries).grants.keys()]
 
   expect(names('Read, Grep')).toEqual(['read_file', 'list_files', 'search'])
   expect(names('MultiEdit Bash')).toEqual(['write_file', 'edit_file', 'bash', 'background'])
@@ -28,12 +28,28 @@ test('what Matrix has no tool for is noted with its index, and grants nothing', 
 })
 
 test('a list splits at commas and blanks, but not inside of brackets', () => {
-  expect(splitToolList('Read,  Bash(git add:*), Bash(npm run test, now) Write')).toEqual([
-    'Read',
-    'Bash(git add:*)',
-    'Bash(npm run test, now)',
-    'Write',
-  ])
+  expect(splitToolList('Read,  Bash(git add:*), Bash(npm run test, (now)) Write')).toEqual({
+    entries: ['Read', 'Bash(git add:*)', 'Bash(npm run test, (now))', 'Write'],
+  })
+})
+
+test.each([
+  ['with a bracket that is not closed', 'Read, Bash(git'],
+  ['with one inside that is not closed', 'Read, Bash(git (a)'],
+  ['with one that was not opened', 'Read) Bash'],
+  ['with a blank before a limit', 'Bash (git:*)'],
+  ['of 5,000 characters', 'Read '.repeat(1000)],
+])('a list %s grants nothing', (_, text) => {
+  expect(splitToolList(text)).toEqual({ entries: [], problem: expect.stringMatching(/^The list has/) })
+  expect(readToolList(splitToolList(text).entries).grants.size).toBe(0)
+})
+
+test('a hostile list of 64 KB is read in no time', () => {
+  const start = performance.now()
+  for (const text of ['a('.repeat(32_768), 'a '.repeat(32_768)])
+    expect([...readToolList(splitToolList(text).entries).grants, ...readToolList([text]).grants]).toEqual([])
+  readToolList([`mcp__${'a__'.repeat(21_000)}\n`])
+  expect(performance.now() - start).toBeLessThan(500)
 })
 
 test.each([

@@ -14,6 +14,9 @@ export type GrantReading = {
   notes: { index: number; message: string }[]
 }
 
+/** Far above any that people write. */
+const MAX_LIST = 4096
+
 const reading = ['read_file', 'list_files', 'search']
 const writing = ['write_file', 'edit_file']
 const shell = ['bash', 'background']
@@ -42,7 +45,8 @@ export function readToolList(entries: readonly string[]): GrantReading {
   const grants = new Map<string, ToolLimits>()
   const notes: GrantReading['notes'] = []
   for (const [index, entry] of entries.entries()) {
-    const [, name = '', detail = ''] = /^([^(]*)(?:\((.*)\))?$/s.exec(entry.trim()) ?? []
+    const read = entry.length > MAX_LIST ? undefined : /^([^(]*)(?:\((.*)\))?$/s.exec(entry.trim())
+    const [, name = '', detail = ''] = read ?? []
     const tools = toolsOf(name.trim())
     if (!tools)
       notes.push({
@@ -54,9 +58,32 @@ export function readToolList(entries: readonly string[]): GrantReading {
   return { grants, notes }
 }
 
-/** The entries of a list that is written in one line: commas or blanks between them, but not inside brackets. */
-export function splitToolList(text: string): string[] {
-  return text.match(/(?:\([^)]*\)|[^\s,(])+/g) ?? []
+/** The entries of a list, none where a part of it cannot be read: what the rest means is then in doubt. */
+export type ToolList = { entries: string[]; problem?: string }
+
+export const listFix =
+  'Write names with commas between them, and what limits one in brackets right behind it: Bash(git:*).'
+
+/** Splits a list that is written in one line: commas or blanks stand between its entries, but not inside brackets. */
+export function splitToolList(text: string): ToolList {
+  if (text.length > MAX_LIST)
+    return { entries: [], problem: `The list has ${text.length} characters; ${MAX_LIST} are read.` }
+  const entries: string[] = []
+  let start = 0
+  let depth = 0
+  for (let at = 0; at <= text.length; at += 1) {
+    const char = text[at] ?? ','
+    // Read apart from its brackets, a name would be granted without a limit.
+    if (char === '(' && at === start)
+      return { entries: [], problem: 'The list has brackets without a name before them.' }
+    if (char === '(') depth += 1
+    if (char === ')') depth -= 1
+    if (depth < 0) break
+    if (depth > 0 || !/[\s,]/.test(char)) continue
+    if (at > start) entries.push(text.slice(start, at))
+    start = at + 1
+  }
+  return depth === 0 ? { entries } : { entries: [], problem: 'The list has a bracket without its counterpart.' }
 }
 
 /** The limits that hold for a tool, or undefined where no entry names it. */

@@ -43,6 +43,12 @@ test('a list of tools that cannot be read allows no tool', () => {
   expect(findings).toMatchObject([{ rule: 'MX001', severity: 'error', line: 4 }])
 })
 
+test('a line of tools with a bracket that is not closed allows no tool, and says so', () => {
+  const { skill, findings } = read('name: a\ndescription: b\nallowed-tools: Read, Bash(git')
+  expect(skill?.allowedTools?.size).toBe(0)
+  expect(findings).toMatchObject([{ rule: 'MX001', severity: 'error', line: 4 }])
+})
+
 test.each([
   ['../escape', 'MX026'],
   ['A Name', 'MX026'],

@@ -4,7 +4,7 @@ import { quoteText } from '../document/quoted-text.ts'
 import type { SourceText } from '../document/source-text.ts'
 import { findHidden } from '../document/text-check.ts'
 import { parseFrontMatter } from '../markdown/front-matter.ts'
-import { readToolList, splitToolList, type ToolGrants } from '../markdown/tool-grant.ts'
+import { listFix, readToolList, splitToolList, type ToolGrants } from '../markdown/tool-grant.ts'
 
 /** What a `SKILL.md` says, by the Agent Skills specification. */
 export type AgentSkill = {
@@ -109,7 +109,8 @@ function readAllowedTools(fields: JsonRecord, problems: Problem[]): ToolGrants |
     problems.push({ rule: 'MX001', path, message: '"allowed-tools" must be a line or a list of tool names.' })
     return new Map()
   }
-  const entries = typeof given === 'string' ? splitToolList(given) : (given as string[])
+  const { entries, problem } = typeof given === 'string' ? splitToolList(given) : { entries: given as string[] }
+  if (problem !== undefined) problems.push({ rule: 'MX001', path, message: problem, fix: listFix })
   const { grants, notes } = readToolList(entries)
   for (const { index, message } of notes)
     problems.push({ rule: 'MX027', severity: 'note', path: [...path, index], message })

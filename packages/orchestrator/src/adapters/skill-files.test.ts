@@ -70,6 +70,18 @@ test('a change of one bit of the mode, a new file and a removed one are changes'
   ])
 })
 
+test('skills of more than 64 MiB together are not read to the end, and say so', async () => {
+  for (let at = 10; at < 29; at += 1) {
+    await put(`repo/.claude/skills/s${at}/SKILL.md`, text(`s${at}`))
+    await put(`repo/.claude/skills/s${at}/data`, 'x'.repeat(4_000_000))
+  }
+  const list = await shelf().list()
+
+  expect(list.map(({ state }) => state).filter((state) => state === 'unapproved')).toHaveLength(17)
+  expect(list.at(-1)).toMatchObject({ state: 'invalid', notes: [expect.stringContaining('s28 was not read')] })
+  expect((await shelf().show('s10')).files).toHaveLength(2)
+})
+
 test('what was changed between the look and the approval is not approved', async () => {
   await put('repo/.claude/skills/run/SKILL.md', text('run'))
   const { digest } = await shelf().show('run')

@@ -44,6 +44,9 @@ export type SkillShelf = {
 
 const Kept = z.strictObject({ skills: z.record(z.string(), z.strictObject({ digest: z.string() })) })
 
+/** All skills of a project together. */
+const MAX_READ = 64 << 20
+
 type Found = { view: SkillView; files: readonly SkillFile[] }
 
 /** The skills of one project: found each time, used from the copy that was approved. */
@@ -71,19 +74,23 @@ export function openSkillShelf(
     return loading
   }
 
-  async function findAll(): Promise<Found[]> {
+  /** With the files of the one that is wanted only: those of all may be more than the machine has memory for. */
+  async function findAll(wanted?: string): Promise<Found[]> {
     await loaded()
     const all = new Map<string, Found>()
+    let bytes = 0
     for (const folder of await folders.find()) {
-      const found = await look(folder)
-      if (!all.has(found.view.name)) all.set(found.view.name, found)
+      const { view, files: read } = await look(folder, bytes)
+      bytes += read.reduce((sum, each) => sum + each.bytes.length, 0)
+      if (!all.has(view.name)) all.set(view.name, { view, files: view.name === wanted ? read : [] })
     }
     return [...all.values()]
   }
 
-  async function look(folder: SkillFolder): Promise<Found> {
+  async function look(folder: SkillFolder, before: number): Promise<Found> {
     const { name, source, shown } = folder
     try {
+      if (before > MAX_READ) throw notRead(shown)
       const read = await folders.read(folder)
       const content = readContent(name, read)
       const digest = digestFiles(read)
@@ -117,7 +124,7 @@ export function openSkillShelf(
   }
 
   async function findOne(name: string): Promise<Found> {
-    const all = await findAll()
+    const all = await findAll(name)
     const found = all.find(({ view }) => view.name === name)
     if (found) return found
     const known = all.map(({ view }) => view.name).join(', ')
@@ -180,6 +187,11 @@ export function openSkillShelf(
       }
     },
   }
+}
+
+function notRead(shown: string): MatrixError {
+  const message = `The skill folder ${shown} was not read: those before it hold more than ${MAX_READ >> 20} MiB.`
+  return new MatrixError('SKILL_INVALID', message)
 }
 
 function copyName(name: string, digest: string): string {
