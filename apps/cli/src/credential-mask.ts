@@ -27,7 +27,7 @@ function maskStrings(line: string): string {
   return masked
 }
 
-const tomlAssignment = /([\w.-]+)["']?[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')/g
+const tomlAssignment = /(?<![\w.-])([\w.-]+)["']?[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')/g
 
 /** `NAME = "value"`, as TOML has it. */
 function maskAssignments(line: string): string {

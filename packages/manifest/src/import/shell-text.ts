@@ -6,7 +6,8 @@ export type ShellCommand = { env: { name: string; text: string }[]; words: strin
 const shells = /(?:^|[\\/])(?:ba|z|da|a|k|fi)?sh(?:\.exe)?$/
 /** `bash -c`, `sh -lc`, `zsh -l -c`; where other options or arguments stand, the text stays with its shell. */
 const options = /^(?:-[lie]*c|-[lie]+)$/
-const word = /^(?:[\w@%+=:,./~<>-]|\$\{\w+\}|\$\w+|'[^']*'|"(?:[^"\\$`]|\$\{\w+\}|\$\w+)*")+/
+// `(?!\w)` leaves one way to read a name: with two, a text of the right form takes for ever.
+const word = /^(?:[\w@%+=:,./~<>-]|\$\{\w+\}|\$\w+(?!\w)|'[^']*'|"(?:[^"\\$`]|\$\{\w+\}|\$\w+(?!\w))*")+/
 const assignment = /^([A-Za-z_]\w*)=(.*)$/s
 
 /** `bash -c "TOKEN=x npx -y name"` starts `npx -y name` with a variable, and needs no shell for it. */
