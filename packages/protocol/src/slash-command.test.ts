@@ -12,6 +12,11 @@ test('a path, or a text of several lines, is a message', () => {
     expect(parseComposed(text)).toEqual({ kind: 'message', text })
 })
 
+test('a sentence that begins with a slash is a message, whatever its first word is', () => {
+  for (const text of ['/close button does not react', '/tmp is full', '/reset the counter at midnight'])
+    expect(parseComposed(text)).toEqual({ kind: 'message', text })
+})
+
 test('a command that does not exist is not sent to the agent as words', () => {
   expect(parseComposed('/stpo')).toEqual({ kind: 'unknown command', name: 'stpo' })
   expect(parseComposed('/constructor')).toEqual({ kind: 'unknown command', name: 'constructor' })

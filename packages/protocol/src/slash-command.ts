@@ -21,12 +21,17 @@ export type Composed =
 
 const shape = /^\/([a-z]+)(?:[ \t]+(\S[^\n]*))?$/
 
-/** Reads what was typed. `//` at the start stands for a message that begins with a slash; a path is a message as it is. */
+/**
+ * Reads what was typed. A command stands alone, or with the argument it takes: a sentence that begins with a slash is a message, as a
+ * path is. `//` at the start stands for a message that begins with a slash.
+ */
 export function parseComposed(typed: string): Composed {
   const text = typed.trim()
   if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) }
   const [, name, argument = ''] = shape.exec(text) ?? []
   if (name === undefined) return { kind: 'message', text }
+  const isSentence = argument !== '' && !(isCommand(name) && slashCommands[name].argument)
+  if (isSentence) return { kind: 'message', text }
   return isCommand(name) ? { kind: 'command', name, argument: argument.trim() } : { kind: 'unknown command', name }
 }
 

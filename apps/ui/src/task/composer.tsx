@@ -34,7 +34,9 @@ export function Composer({ place, task }: ComposerProps) {
       void runCommand(composed.name, place, composed.argument)
     } else if (composed.kind === 'unknown command')
       sayFailure(failure(`There is no command /${composed.name}.`, 'Two slashes send it as a message.'))
-    else if (composed.text !== '' || draft.images.length > 0) send.mutate({ ...draft, text: composed.text })
+    // The daemon reads the slashes of a message by itself, but not beside images.
+    else if (composed.text !== '' || draft.images.length > 0)
+      send.mutate({ ...draft, text: draft.images.length > 0 ? composed.text : draft.text.trim() })
   }
 
   const complete = (name: CommandName) => {
