@@ -223,3 +223,24 @@ async function stop(office: Office, taskId: string): Promise<unknown> {
   const params = { projectId: office.projectId, taskId }
   return office.orchestrator().stopAgent({ params, query: {}, body: undefined })
 }
+
+test('wherever the process dies, a task that ends beside a yield has ended', async () => {
+  const finish = {
+    calls: [{ name: loopTools.yield }, { name: loopTools.done, input: { status: 'passed', summary: 'It is.' } }],
+  }
+  const part: Script = ({ last }) => (last.includes('Finish') ? finish : wait)
+  let isDead = true
+  for (let steps = 1; isDead; steps += 3) {
+    const office = await openOffice({ shop: () => wait, Part: part })
+    await office.say('Hello')
+    const id = await office.create('Part')
+    await office.say('Go', { taskId: id })
+    await office.settle()
+    isDead = await office.dieWithin(steps, () => office.say('Finish', { taskId: id, requestId: 'r' }))
+    if (isDead) await office.restart()
+    await office.settle()
+
+    const hasEnded = (await office.events(id)).some(({ type }) => type === 'orchestration_completed')
+    if (hasEnded) expect(await office.task(id)).toMatchObject({ status: 'passed' })
+  }
+})

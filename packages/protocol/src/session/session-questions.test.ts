@@ -41,6 +41,11 @@ test.each<[string, DurableEvent[], string]>([
   ['it was compacted while it waited', [compacting(), resumed(true)], 'yielding'],
   ['it heard something after it was compacted', [compacting(), resumed(true), consumed('m1')], 'interrupted'],
   ['it called done', [called('d', loopTools.done), answered('d'), ended('done_passed')], 'done'],
+  [
+    'it called yield beside done',
+    [called('y', loopTools.yield), called('d', loopTools.done), answered('d'), ended('done_passed')],
+    'done',
+  ],
   ['it failed by its own word', [ended('done_failed')], 'done'],
   ['it was interrupted', [ended('interrupted')], 'interrupted'],
   ['it was stopped while parked', [said('hi'), completed('end_turn'), stopped()], 'yielding'],

@@ -14,7 +14,8 @@ export type ToolCallEvent = EventOf<'tool_call'>
 const resumeStates = { new: 'new', working: 'interrupted', waiting: 'yielding', ended: 'done' } as const
 
 export function resumeStateOf({ phase, open }: SessionState): ResumeState {
-  if (open.length === 0) return resumeStates[phase]
+  // A call beside `done` stays open when the task has ended.
+  if (open.length === 0 || phase === 'ended') return resumeStates[phase]
   return open.every(({ name }) => name === loopTools.yield) ? 'yielding' : 'interrupted'
 }
 
