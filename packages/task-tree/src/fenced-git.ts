@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { copyFile, realpath, rename } from 'node:fs/promises'
+import { copyFile, open, realpath, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { Disk } from './disk.ts'
@@ -36,7 +36,7 @@ export function fencedGit(fence: FenceOptions): Git {
         env: {
           ...env,
           GIT_OBJECT_DIRECTORY: join(room, 'objects'),
-          GIT_ALTERNATE_OBJECT_DIRECTORIES: objects[0],
+          GIT_ALTERNATE_OBJECT_DIRECTORIES: quotePath(objects[0]),
           ...(index && { GIT_INDEX_FILE: own }),
         },
       })
@@ -66,6 +66,11 @@ function startBehind({ sandbox, objects, readable }: FenceOptions, room: string,
     const closed = Promise.all([exited, drained]).then(([exit]) => exit)
     return { stdin, stdout, stderr, closed, end: () => void running.stop(0) }
   }
+}
+
+/** A list of folders is parted at each colon, which a folder's name may hold. */
+function quotePath(path: string): string {
+  return `"${path.replace(/[\\"]/g, '\\$&')}"`
 }
 
 const EXCLUDE = '--exclude-from='
@@ -107,7 +112,19 @@ async function moveFile(disk: Disk, from: string, to: string): Promise<void> {
     // The repository may lie on another file system.
     if (error.code !== 'EXDEV') throw storageError(error, to)
     const near = join(dirname(to), `tmp_obj_${basename(from)}`)
+    // A crash may have left it, read-only.
+    await disk.removeTree(near)
     await copyFile(from, near)
+    await syncFile(near)
     await disk.rename(near, to)
   })
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
 }

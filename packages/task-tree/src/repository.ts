@@ -108,7 +108,9 @@ export async function openRepository(path: string, options: RepositoryOptions): 
 function openFence(found: Found, room: string, disk: Disk, directory: string, sandbox: SandboxGit): Git {
   return namingMissing(async (args, options) => {
     const objects = await listObjectFolders(disk, join(found.gitDir, 'objects'))
-    const readable = [room, ...(found.isShallow ? [join(found.gitDir, 'shallow')] : [])]
+    // `git fetch --unshallow` of the user takes the file away while Matrix runs.
+    const shallow = join(found.gitDir, 'shallow')
+    const readable = [room, ...(found.isShallow && (await disk.kind(shallow)) !== 'missing' ? [shallow] : [])]
     return fencedGit({ disk, sandbox, directory, objects, readable })(args, options)
   }, found)
 }
