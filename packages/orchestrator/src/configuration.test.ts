@@ -115,6 +115,22 @@ async function begin(script: Script): Promise<Office> {
   return office
 }
 
+test('a restart that meets the end of a task leaves it ended', async () => {
+  const done = { calls: [{ name: loopTools.done, input: { status: 'passed', summary: 'Done.' } }] }
+  for (let turns = 0; turns < 60; turns += 1) {
+    const office = await openOffice({ shop: ({ last }) => (last.includes('Finish') ? done : wait) })
+    await office.say('Hello')
+    await office.settle()
+    await office.say('Finish')
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await restart(office, true)
+    await office.settle()
+
+    const hasEnded = (await office.events()).some(({ type }) => type === 'orchestration_completed')
+    if (hasEnded) expect(await office.task()).toMatchObject({ status: 'passed' })
+  }
+})
+
 function configuration(office: Office) {
   const params = { projectId: office.projectId, taskId: office.rootId }
   return office.orchestrator().readConfiguration({ params, query: {}, body: undefined })

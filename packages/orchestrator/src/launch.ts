@@ -93,6 +93,8 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
     if (!agent.stopReason) await blockTask(ctx, agent.taskId, error)
     // They may have stopped it while the problem was written down.
     if (keepsStopped(agent.stopReason)) await markStopped(ctx, agent.taskId, agent.stopReason)
+    // New settings may reach an agent that is starting: what it was started for still waits.
+    isFinished = agent.stopReason === 'refresh'
   } finally {
     agent.idle.rest()
     await agent.tools?.close().catch(() => undefined)
@@ -109,7 +111,7 @@ async function live(ctx: ProjectContext, agent: Agent): Promise<void> {
 /** Whether a session has more to do than to wait: a message may have reached the agent just when it was put to sleep. */
 function hasMore(ctx: ProjectContext, taskId: string): boolean {
   const { state } = ctx.facts.of(taskId)
-  return state.pending.some(isWaking) || (!ctx.halted.has(taskId) && !isWaiting(state))
+  return state.pending.some(isWaking) || (!ctx.halted.has(taskId) && state.phase !== 'ended' && !isWaiting(state))
 }
 
 function leave(ctx: ProjectContext, agent: Agent): void {
