@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { sendToProject } from '../crossing.ts'
 import { deliverMessage, isHeldByPerson } from '../delivery.ts'
 import { senderRights, shownRights } from '../sender-rights.ts'
-import { compactTask } from '../slash.ts'
 import { forkTask } from '../tasks.ts'
 import { messageIdForCall } from './call-id.ts'
 import { requireBelow, requireOwn } from './own-task.ts'
@@ -24,7 +23,9 @@ export const conversationTools = [
     async run(ctx, agent, { taskId: to, content, requestReply }, callId) {
       const receiver = ctx.tree.get(to)
       if (content.trim() === '/compact') {
-        await compactTask(ctx, requireBelow(ctx, agent, to).id)
+        const { id } = requireBelow(ctx, agent, to)
+        if (isHeldByPerson(ctx, id)) return `Not compacted: the user has stopped "${receiver.title}".`
+        await deliverMessage(ctx, id, queueMessage.compact({ id: messageIdForCall(agent, callId) }))
         return `The conversation of "${receiver.title}" will be compacted.`
       }
       const sender = await senderRights(ctx, agent.taskId)
