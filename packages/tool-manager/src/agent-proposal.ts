@@ -45,7 +45,8 @@ export type ProposalOptions = DraftOptions &
 export async function proposeAgent(document: DetectedDocument, options: ProposalOptions): Promise<AgentProposal> {
   const { keepsState = [], folder } = options
   const read = readAgentDraft(document, options)
-  const draft = { ...read, policy: read.policy && (await withPrompt(read.policy, folder)) }
+  const prompted = read.policy && (await withPrompt(read.policy, folder))
+  const draft = { ...read, policy: prompted?.policy, notes: [...read.notes, ...(prompted?.notes ?? [])] }
   const settled = await Promise.all(draft.servers.map((server) => tryPin(server, options)))
   const pinned = settled.filter((each) => 'resolved' in each)
   const leftOut = settled.filter((each) => 'error' in each)

@@ -27,6 +27,15 @@ test('the complete example of the format has one flaw: a dot in a reference', ()
   })
 })
 
+test('a hook has ten minutes at most', () => {
+  const problems = (timeout_ms: number) => {
+    const agent = { name: 'a', version: '1.0.0', hooks: { stop: { command: 'ls', timeout_ms } } }
+    return checkAgentFormat(agent).problems.filter(({ path }) => path[0] === 'hooks')
+  }
+  expect(problems(600_000)).toEqual([])
+  expect(problems(600_001)).toMatchObject([{ rule: 'MX001' }])
+})
+
 test('trailing commas are an error, except where files of other programs are read', () => {
   expect(check('good/hooks-with-trailing-commas.json', { relaxed: false }).findings).toContain('7 MX001 error')
   const { findings, policy } = check('good/hooks-with-trailing-commas.json')

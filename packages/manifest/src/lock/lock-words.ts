@@ -1,3 +1,4 @@
+import { printableLine } from '@matrix/protocol'
 import { isOwnServer } from '../manifest/own-server.ts'
 import { isToolVisible } from '../policy/tool-pattern.ts'
 import type { Lock } from './lock.ts'
@@ -18,7 +19,7 @@ export function describeLock({ manifest, policy, unavailable = {} }: Lock): stri
       policy.resources.length > 0 &&
       `Reads into its context: ${policy.resources.map(withoutScheme).join(', ')}.`,
     ...hookSentences(policy),
-    policy?.prompt && `Brings a prompt of ${policy.prompt.length} characters.`,
+    policy?.prompt && promptSentence(policy.prompt),
     policy?.model && `Asks for the model ${policy.model}.`,
     ...Object.keys(unavailable).map((alias) => `Works without the server "${alias}".`),
   ]
@@ -52,6 +53,14 @@ function hookSentences(policy: Lock['policy']): string[] {
   return Object.entries(policy?.hooks ?? {}).flatMap(([trigger, hooks]) =>
     (hooks ?? []).map(({ command }) => `Runs in the sandbox ${moments[trigger as keyof typeof moments]}: ${command}`),
   )
+}
+
+const SHOWN = 200
+
+/** The start of the prompt, by which one that is no prompt is told. */
+function promptSentence(prompt: string): string {
+  const start = printableLine(prompt.slice(0, SHOWN)).trim()
+  return `Brings a prompt of ${prompt.length} characters: ${start}${prompt.length > SHOWN ? ' …' : ''}`
 }
 
 function listed(list: readonly string[] | undefined, before: string): string {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { manifestDigest } from '../manifest/digest.ts'
 import { createLock, formatLock, Lock, type Resolved } from './lock.ts'
+import { describeLock } from './lock-words.ts'
 import { serverSurfaceDigest, toolSurfaceDigest } from './surface.ts'
 
 const locks = new URL('../../fixtures/locks/good/', import.meta.url)
@@ -108,3 +109,16 @@ function shuffled(value: unknown, seed: number): unknown {
   const entries = Object.entries(value).sort(([a], [b]) => rank(a) - rank(b))
   return Object.fromEntries(entries.map(([key, part]) => [key, shuffled(part, seed)]))
 }
+
+test('the words about a lock show how the prompt starts, on one line', () => {
+  const file = readdirSync(locks)[0] ?? ''
+  const lock = Lock.parse(JSON.parse(readFileSync(new URL(file, locks), 'utf8')))
+  const words = (prompt: string) =>
+    describeLock({
+      ...lock,
+      policy: { tools: [], allowedTools: [], toolsSettings: {}, resources: [], hooks: {}, prompt },
+    })
+
+  expect(words('KEY=1\nB=\u202e2')).toContain('Brings a prompt of 10 characters: KEY=1 B=<U+202E>2')
+  expect(words('x'.repeat(201))).toContain(`Brings a prompt of 201 characters: ${'x'.repeat(200)} …`)
+})

@@ -6,7 +6,7 @@ export type HookTrigger = z.infer<typeof HookTrigger>
 
 export const Hook = z.strictObject({
   command: z.string().min(1),
-  timeout_ms: z.int().min(1).optional().describe('30 seconds when absent.'),
+  timeout_ms: z.int().min(1).max(600_000).optional().describe('30 seconds when absent.'),
   max_output_size: z.int().nonnegative().optional().describe('In bytes; 10240 when absent.'),
   cache_ttl_seconds: z
     .int()
