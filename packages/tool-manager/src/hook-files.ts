@@ -46,6 +46,25 @@ export async function findHookFiles(hooks: Policy['hooks'], root: string): Promi
   return { project: [...project].sort(), outside: [...new Set([...outside].filter(isMissing).map(besideOf))] }
 }
 
+/** Whether a command runs from approved files, by its words alone: what lies where they point can change. */
+export async function usesApproved(command: string, approved: NonNullable<Lock['hook_files']>): Promise<boolean> {
+  const { commands } = await parseShellText(command)
+  const words = commands.flatMap(namedWords).filter(({ word }) => !isAbsolute(word) && !word.startsWith('~/'))
+  const isApproved = (word: string) => {
+    const path = normalize(word).replace(/\/$/, '')
+    return Object.keys(approved).some((each) => each === path || each.startsWith(`${path}/`))
+  }
+  const unlocked = words.find((each) => isPath(each) && !isApproved(each.word))
+  if (unlocked) throw notLocked(unlocked.word)
+  return words.some(({ word }) => isApproved(word))
+}
+
+export function notLocked(path: string): MatrixError {
+  return new MatrixError('HOOK_REFUSED', `A hook runs ${path}, of which the lock holds no digest.`, {
+    hint: 'Run matrix lock: it takes down the bytes of every file that hooks run from.',
+  })
+}
+
 /** What lies in a folder that agents write is not approved bytes, whether it is there by now or not. */
 export function refuseNamed(command: string, folder: string): void {
   const names = new Set([folder, realpathIfThere(folder)])
@@ -103,11 +122,22 @@ function besideOf(file: string): string {
   return isPrivate || dirname(folder) === '/' || folder === '/' ? file : folder
 }
 
-type NamedWord = { word: string; isProgram: boolean }
+/** `isScript`: an interpreter reads it, so it is a file even without a slash. */
+type NamedWord = { word: string; isProgram: boolean; isScript: boolean }
+
+/** `origin/main` is none: what is no program has a file's ending, or says that it starts in the folder. */
+function isPath({ word, isProgram, isScript }: NamedWord): boolean {
+  if (/^\.{0,2}\/*$/.test(word)) return false
+  return (
+    isScript || (isProgram && word.includes('/')) || /^\.{1,2}\/|^[\w@.-]+(?:\/[\w@.-]+)*\/[\w@.-]+\.\w+$/.test(word)
+  )
+}
 
 function namedWords(command: SimpleCommand): NamedWord[] {
   const { code, words } = readCommand(command)
-  return words.filter((word) => word !== '').map((word) => ({ word, isProgram: word === code }))
+  return words
+    .filter((word) => word !== '')
+    .map((word) => ({ word, isProgram: word === code, isScript: word === code && word !== words[0] }))
 }
 
 /** The words without assignments, empty where only the shell knows them, and the one among them that is run. */

@@ -128,6 +128,23 @@ test('a hook reads the worktree and can neither write it, nor reach the network,
   expect(hits).toEqual([])
 })
 
+test.each(['bash ./scripts/ctx.sh', 'bash ctx.sh', 'scripts/ctx.sh', 'cat x | sh scripts/ctx.sh'])(
+  'a hook whose file vanished or was never locked does not run that of the worktree, and no task waits: `%s`',
+  async (command) => {
+    const { root, worktree } = project({})
+    mkdirSync(join(worktree, 'scripts'))
+    for (const file of ['scripts/ctx.sh', 'ctx.sh'])
+      writeFileSync(join(worktree, file), '#!/bin/bash\necho from-worktree\n', { mode: 0o755 })
+    const hooks = { agentSpawn: [{ command }, { command: 'echo fine; ls ctx.sh' }] }
+    const outcomes = await open(hooks, { worktree, cwd: worktree, root }).run({ trigger: 'agentSpawn' })
+
+    expect(outcomes).toMatchObject([
+      { status: 'failed', output: expect.stringContaining('was not run: A hook runs') },
+      { status: 'ok', output: 'fine\nctx.sh\n' },
+    ])
+  },
+)
+
 test('an agent that rewrites its own guard changes nothing: the approved bytes run', async () => {
   const { root, worktree, lock } = await guarded('./tooling/guard.sh')
   writeFileSync(join(worktree, 'tooling/guard.sh'), '#!/bin/bash\necho open; exit 0\n')

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { type Hook, type HookTrigger, type Lock, matchesHook, type Policy, type ToolName } from '@matrix/manifest'
 import { MatrixError } from '@matrix/protocol'
-import { copyHookFiles, findHookFiles, refuseNamed } from './hook-files.ts'
+import { copyHookFiles, findHookFiles, notLocked, refuseNamed, usesApproved } from './hook-files.ts'
 import type { BoxLaunch } from './sandbox/box.ts'
 import { giveTree, resolveIdentity } from './sandbox/identity.ts'
 import { killGroup } from './sandbox/running-program.ts'
@@ -96,10 +96,11 @@ export function openHooks(hooks: Policy['hooks'], place: HookPlace): Hooks {
     const key = JSON.stringify([hook, told])
     const known = remembered.get(key)
     if (known && performance.now() < known.until) return known.outcome
-    const ended = await prepare().then(
-      async (from) => runCommand(hook, { from, told, prompt, signal, launch: await launchOf(hook, trigger, from) }),
-      neverRan,
-    )
+    const ended = await prepare()
+      .then(async (from) =>
+        runCommand(hook, { from, told, prompt, signal, launch: await launchOf(hook, trigger, from) }),
+      )
+      .catch(neverRan)
     const outcome = judge(hook, trigger, ended)
     // An agent is spawned once, so what its hooks said then holds for as long as it lives.
     const ttlMs = trigger === 'agentSpawn' ? Number.POSITIVE_INFINITY : (hook.cache_ttl_seconds ?? 0) * 1000
@@ -112,7 +113,7 @@ type ReadyHooks = {
   sandbox: Sandbox
   folder: string
   launch: Omit<BoxLaunch, 'args'>
-  root: string
+  approved: NonNullable<Lock['hook_files']>
   worktree: string | undefined
   around: Surroundings | undefined
 }
@@ -124,10 +125,9 @@ const guards: readonly HookTrigger[] = ['preToolUse', 'postToolUse']
  * those are only in the private copy.
  */
 async function launchOf(hook: Hook, trigger: HookTrigger, from: ReadyHooks): Promise<ReadyHooks['launch']> {
-  const { launch, worktree, around, root } = from
+  const { launch, worktree, around, approved } = from
   if (!worktree || guards.includes(trigger)) return launch
-  const { project } = await findHookFiles({ [trigger]: [hook] }, root)
-  if (project.length > 0) return launch
+  if (await usesApproved(hook.command, approved)) return launch
   const { readable = [], writable = [], overlays, files } = around ?? {}
   const env = { ...around?.env, ...launch.env, GIT_OPTIONAL_LOCKS: '0' }
   const policy = { ...launch.policy, readable: [...(launch.policy.readable ?? []), ...readable, ...writable] }
@@ -150,7 +150,7 @@ async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<R
   return {
     sandbox: place.sandbox,
     folder,
-    root,
+    approved,
     worktree,
     around,
     launch: {
@@ -166,12 +166,6 @@ async function prepareHooks(hooks: Policy['hooks'], place: HookPlace): Promise<R
       },
     },
   }
-}
-
-function notLocked(path: string): MatrixError {
-  return new MatrixError('HOOK_REFUSED', `A hook runs ${path}, of which the lock holds no digest.`, {
-    hint: 'Run matrix lock: it takes down the bytes of every file that hooks run from.',
-  })
 }
 
 /** `neverRan`: the guard itself did not get to say anything. */
