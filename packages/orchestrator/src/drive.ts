@@ -92,7 +92,7 @@ async function openLoop(
         ctx.emit({ kind: 'live', projectId: ctx.id, taskId: task.id, event })
       },
       readMemory: async () => {
-        const own = await agent.tools?.context?.()
+        const own = await agent.tools?.context?.(agent.abort.signal)
         return tellHeader(ctx, { worktree, task: ctx.tree.get(task.id), tools: names, agent: own })
       },
       readBeside: (messages) => hearHooks(agent, messages),
@@ -109,9 +109,9 @@ async function openLoop(
 }
 
 /** What the hooks of the agent's file have to say to each message of the user. */
-async function hearHooks({ tools }: Agent, messages: readonly QueueMessage[]): Promise<string> {
+async function hearHooks({ tools, abort: { signal } }: Agent, messages: readonly QueueMessage[]): Promise<string> {
   const prompts = messages.flatMap((message) => (message.source === 'user' ? [message.text] : []))
-  const spoken = await Promise.all(prompts.map((prompt) => tools?.runHooks?.('userPromptSubmit', prompt)))
+  const spoken = await Promise.all(prompts.map((prompt) => tools?.runHooks?.('userPromptSubmit', { prompt, signal })))
   return spoken.filter(Boolean).join('\n')
 }
 
@@ -209,7 +209,7 @@ async function observeSignal(ctx: ProjectContext, agent: Agent, event: LiveEvent
       agent.doing = undefined
       agent.callTimes.clear()
       await recordCost(ctx, taskId)
-      await agent.tools?.runHooks?.('stop')
+      await agent.tools?.runHooks?.('stop', { signal: agent.abort.signal })
       await agent.tools?.park()
       ctx.touch(taskId)
       void refreshAgent(ctx, agent)

@@ -244,7 +244,7 @@ async function openSession(
     if (hold) await ctx.log.append(task.id, [started])
     return
   }
-  const own = await agent.tools?.context?.()
+  const own = await agent.tools?.context?.(agent.abort.signal)
   const text = await tellHeader(ctx, { worktree, task, tools: tools.map(({ name }) => name), agent: own })
   await ctx.log.append(task.id, [
     started,

@@ -60,9 +60,9 @@ export type AgentTools = {
   /** The prompt of its agent file, if it has one. */
   prompt?: string | undefined
   /** What its agent file adds to the start of a conversation: resources, what its hooks say, and servers that are missing. */
-  context?(): Promise<string>
+  context?(signal?: AbortSignal): Promise<string>
   /** Runs the hooks of its agent file at a moment that is no call, and answers what they say for the conversation. */
-  runHooks?(trigger: 'userPromptSubmit' | 'stop', prompt?: string): Promise<string>
+  runHooks?(trigger: 'userPromptSubmit' | 'stop', told: { prompt?: string; signal: AbortSignal }): Promise<string>
   view(): Promise<ToolsView>
   /** Ends what runs for the agent, but for background commands, until it calls again. */
   park(): Promise<void>

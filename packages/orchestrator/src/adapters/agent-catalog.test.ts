@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { builtinTools, loopTools } from '@matrix/protocol'
@@ -125,6 +127,24 @@ test('resources, prompt and hooks of an agent file reach its conversation, from 
   expect(start).toContain('<hook>\nfirst\n</hook>\n<hook>\napproved words\n</hook>')
   expect(beside).toContain('heard: Go now\nreadme.md')
   expect(JSON.stringify(office.mock.requests[0])).toContain('You are briefed.')
+})
+
+test('an agent is stopped without waiting for the hooks of its file', async () => {
+  const office = await open()
+  const nap = `sleep ${randomInt(100_000, 999_999)}.5`
+  const hooks = { agentSpawn: [{ command: nap, timeout_ms: 60_000 }] }
+  const text = JSON.stringify({ name: 'slow', version: '1.0.0', tools: ['fs-read'], hooks })
+  const { digest } = await propose(office, 'slow.json', text)
+  await add(office, { digest })
+  await send(office, 'Go', 'slow')
+  const sleeping = () => execFileSync('/bin/ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n').includes(nap)
+  await vi.waitFor(() => expect(sleeping()).toBe(true), patience)
+
+  const start = performance.now()
+  const params = { projectId: office.projectId, taskId: office.rootId }
+  await office.orchestrator.stopAgent({ params, query: {}, body: undefined })
+  expect(performance.now() - start).toBeLessThan(20_000)
+  expect(sleeping()).toBe(false)
 })
 
 test('an installed script is pinned with what runs it, and its tool hears its settings', async () => {

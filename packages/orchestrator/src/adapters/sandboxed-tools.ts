@@ -289,17 +289,26 @@ function openAgentTools(
   }
 
   /** Resources are read anew each time; the hooks at the start have run once, and what they said is kept. */
-  async function context(): Promise<string> {
+  async function context(signal?: AbortSignal): Promise<string> {
     const policy = policyOf(loaded)
     const mayRead = loaded.manifest.allowed_side_effects.includes('read')
     const base = { cwd: request.worktree, home: around.home }
     const resources = policy && mayRead ? await readResources(around.files, policy, base) : []
-    return formatAgentContext({ resources, spoken: await speak('agentSpawn'), unavailable: loaded.lock?.unavailable })
+    return formatAgentContext({
+      resources,
+      spoken: await speak('agentSpawn', { signal }),
+      unavailable: loaded.lock?.unavailable,
+    })
   }
 
-  async function speak(trigger: 'agentSpawn' | 'userPromptSubmit' | 'stop', prompt?: string): Promise<string[]> {
+  /** Tools are closed only after the loop has ended, which may be waiting for these hooks. */
+  async function speak(
+    trigger: 'agentSpawn' | 'userPromptSubmit' | 'stop',
+    { prompt, signal }: { prompt?: string | undefined; signal: AbortSignal | undefined },
+  ): Promise<string[]> {
     const input = prompt === undefined ? {} : { prompt }
-    const outcomes = await tools.hooks.run({ trigger, input, signal: closing.signal })
+    const either = AbortSignal.any([closing.signal, ...(signal ? [signal] : [])])
+    const outcomes = await tools.hooks.run({ trigger, input, signal: either })
     for (const { hook, status, output } of outcomes)
       if (status !== 'ok') tools.report({ type: 'hook_failed', command: hook.command, output })
     return outcomes.flatMap(({ status, output }) => (status === 'ok' ? [tools.pool.redactor.text(output)] : []))
@@ -359,8 +368,8 @@ function openAgentTools(
       tools.registry.resolve(name).tool.side_effect_class === 'shell',
     prompt: agentPrompt(policyOf(loaded)),
     context,
-    async runHooks(trigger, prompt) {
-      const spoken = await speak(trigger, prompt)
+    async runHooks(trigger, told) {
+      const spoken = await speak(trigger, told)
       return trigger === 'stop' ? '' : formatHookOutput(spoken, 'say to this message')
     },
     park: () => tools.park(),
