@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import {
   attenuate,
   checkLock,
+  describeLock,
   diffLock,
   diffManifest,
   type Finding,
@@ -44,6 +45,8 @@ export type UnapprovedAgent = {
   manifest: Manifest
   /** Servers of which one process serves the tools of every class. */
   keepsState: string[]
+  /** What its lock brings beside the manifest; undefined without a lock. */
+  locked: (Pick<Lock, 'policy' | 'unavailable' | 'hook_files'> & { words: string[] }) | undefined
   /** The user's own or shipped manifest whose name it would take, and what would be different. */
   replaces: { source: AgentManifest['source']; file: string; differences: string[] } | undefined
 }
@@ -297,8 +300,15 @@ function toUnapproved({ found, subject, replaced }: Judged): UnapprovedAgent {
     digest: subjectDigest(subject),
     manifest,
     keepsState,
+    locked: lock && lockedPart(lock),
     replaces,
   }
+}
+
+function lockedPart(lock: Lock): UnapprovedAgent['locked'] {
+  const { policy, unavailable, hook_files } = lock
+  const part = { ...(policy && { policy }), ...(unavailable && { unavailable }), ...(hook_files && { hook_files }) }
+  return { words: describeLock(lock), ...part }
 }
 
 /** A lock that is gone is said first: without it, what a server advertises is not compared with anything. */

@@ -7,7 +7,7 @@ import { readResources } from './resources.ts'
 
 const { files } = nodeWorld()
 
-test('a pattern reads what it matches, and neither what a link leads out to nor what git and package managers keep', async () => {
+test('a pattern reads what it matches and names nothing else: not what links lead to, nor what git and package managers keep', async () => {
   const base = placeWith({
     'work/docs/a.md': 'A',
     'work/docs/deep/b.md': 'B',
@@ -15,16 +15,38 @@ test('a pattern reads what it matches, and neither what a link leads out to nor 
     'work/.git/d.md': 'D',
     'work/node_modules/x/e.md': 'E',
     'home/secret.md': 'S',
+    'home/private/diary.md': 'P',
   })
   symlinkSync(join(base.home, 'secret.md'), join(base.cwd, 'docs/link.md'))
+  symlinkSync(join(base.home, 'private'), join(base.cwd, 'docs/friends'))
+  symlinkSync(join(base.cwd, 'docs/deep'), join(base.cwd, 'docs/again'))
   const found = await readResources(files, rules('file://**/*.md', 'file://docs/a.md'), base)
 
   expect(found.map(({ path, text }) => [path, text])).toEqual([
     ['docs/a.md', 'A'],
     ['docs/deep/b.md', 'B'],
-    ['docs/link.md', ''],
   ])
-  expect(found[2]?.notes[0]).toContain('leads out')
+  const [named] = await readResources(files, rules('file://docs/link.md'), base)
+  expect(named?.notes[0]).toContain('leads out')
+})
+
+test('nothing below the data directory of Matrix is read but the worktree, also not through a link', async () => {
+  const base = placeWith({
+    'data/projects/p/worktrees/t/a.md': 'A',
+    'data/credentials.md': 'S',
+    'home/.mxd/credentials.md': 'S',
+    'home/note.md': 'N',
+  })
+  base.cwd = join(base.dataDirectory, 'projects/p/worktrees/t')
+  symlinkSync(base.dataDirectory, join(base.home, 'link'))
+  const found = await readResources(files, rules('a.md', `${base.dataDirectory}/**`, '~/**/*.md'), base)
+  const hidden = [base.dataDirectory, '~/.mxd', '~/link'].map((folder) => `file://${folder}/credentials.md`)
+  const named = await readResources(files, rules(...hidden, '~/**/*.md'), base)
+
+  expect(found.map(({ text }) => text)).toEqual(['A', 'N'])
+  expect(named.map(({ text }) => text)).toEqual(['', '', '', 'N'])
+  for (const { notes } of named.slice(0, 3))
+    expect(notes).toEqual(['not read: it lies in the data directory of Matrix'])
 })
 
 test('what is too long is cut, and says so; all of it together has an end', async () => {
@@ -63,13 +85,13 @@ function rules(...resources: string[]) {
   return { resources, toolsSettings: {} }
 }
 
-function placeWith(content: Record<string, string>): { cwd: string; home: string } {
+function placeWith(content: Record<string, string>): { cwd: string; home: string; dataDirectory: string } {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'matrix-resources-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const name of ['work', 'home']) mkdirSync(join(folder, name))
+  for (const name of ['work', 'home', 'data']) mkdirSync(join(folder, name))
   for (const [path, text] of Object.entries(content)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  return { cwd: join(folder, 'work'), home: join(folder, 'home') }
+  return { cwd: join(folder, 'work'), home: join(folder, 'home'), dataDirectory: join(folder, 'data') }
 }

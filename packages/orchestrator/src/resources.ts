@@ -1,4 +1,4 @@
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import {
   compilePathList,
   fixedFolders,
@@ -20,10 +20,15 @@ const MAX_FILES = 50
 const MAX_VISITED = 5_000
 const MAX_DEPTH = 12
 
+type Base = PathBase & {
+  /** Where Matrix keeps what is the user's, and the worktrees. */
+  dataDirectory: string
+}
+
 type Rules = Pick<Policy, 'resources' | 'toolsSettings'>
 
 /** Reads what `resources` names: relative to the worktree, below `~`, or by the whole path; never through a link that leads out. */
-export async function readResources(files: Files, rules: Rules, base: PathBase): Promise<Resource[]> {
+export async function readResources(files: Files, rules: Rules, base: Base): Promise<Resource[]> {
   const found: Resource[] = []
   let left = MAX_ALL
   for (const place of await findPlaces(files, rules.resources, base)) {
@@ -57,47 +62,63 @@ async function findPlaces(files: Files, resources: readonly string[], base: Path
     const inside = isRelative ? base.cwd : start.path
     const matches = compilePathList([entry], base)
     for (const path of await walk(files, start.path))
-      if (matches(path)) places.set(path, { path, inside, isNamed: false })
+      if (matches(path) && !places.has(path)) places.set(path, { path, inside, isNamed: false })
   }
   return [...places.values()]
 }
 
-/** Every file below a folder, as far as anybody would want to read: not what git and package managers keep. */
+/** Every file below a folder, as far as anybody would want to read: not what git and package managers keep, nor behind links. */
 async function walk(files: Files, folder: string): Promise<string[]> {
   const found: string[] = []
   let visited = 0
-  const visit = async (path: string, depth: number): Promise<void> => {
+  const realPath = (path: string) => files.realPath(path).catch(() => undefined)
+  const visit = async (path: string, real: string, depth: number): Promise<void> => {
     for (const name of await files.list(path).catch(() => [])) {
       visited += 1
       if (visited > MAX_VISITED || name === '.git' || name === 'node_modules') continue
       const each = join(path, name)
       if (!(await files.isDirectory(each))) found.push(each)
-      else if (depth < MAX_DEPTH) await visit(each, depth + 1)
+      else if (depth < MAX_DEPTH && (await realPath(each)) === join(real, name))
+        await visit(each, join(real, name), depth + 1)
     }
   }
-  await visit(folder, 0)
+  const start = await realPath(folder)
+  if (start !== undefined) await visit(folder, start, 0)
   return found
 }
 
+/** A file that a pattern found and that is refused is not named: its name is nothing that the agent was given. */
 async function readPlace(
   files: Files,
   { path, inside, isNamed }: Place,
-  { rules, base }: { rules: Rules; base: PathBase },
+  { rules, base }: { rules: Rules; base: Base },
 ): Promise<Omit<Resource, 'path'> | undefined> {
   const { deniedPaths = [], allowedPaths } = rules.toolsSettings.read_file ?? {}
   const isAllowed =
     !isPathDenied(deniedPaths, path, base) && (!allowedPaths || matchesPathList(allowedPaths, path, base))
-  if (!isAllowed)
-    return isNamed ? { text: '', notes: ['not read: the settings of fs-read do not allow it'] } : undefined
+  const refuse = (reason: string) => (isNamed ? { text: '', notes: [`not read: ${reason}`] } : undefined)
+  if (!isAllowed) return refuse('the settings of fs-read do not allow it')
   try {
+    if (await isKept(files, path, base)) return refuse('it lies in the data directory of Matrix')
     const text = await files.read(path, { inside })
-    if (text === undefined) return isNamed ? { text: '', notes: ['not read: it does not exist'] } : undefined
+    if (text === undefined) return refuse('it does not exist')
     const shown = removeInvisible(text.trim())
     return { text: shown.text, notes: shown.removed > 0 ? [`${shown.removed} invisible characters were removed`] : [] }
   } catch (error) {
     if (!(error instanceof MatrixError)) throw error
-    return { text: '', notes: [`not read: ${error.message}`] }
+    return refuse(error.message)
   }
+}
+
+/** Keys and approvals are for no agent, whoever approved it. Its worktree lies there too. */
+async function isKept(files: Files, path: string, { cwd, home, dataDirectory }: Base): Promise<boolean> {
+  const realPath = async (each: string) => (await files.realPath(each)) ?? each
+  const [real, worktree, ...kept] = await Promise.all([path, cwd, dataDirectory, join(home, '.mxd')].map(realPath))
+  return kept.some((folder) => isBelow(real, folder)) && !isBelow(real, worktree)
+}
+
+function isBelow(path = '', folder = ''): boolean {
+  return path === folder || path.startsWith(`${folder}${sep}`)
 }
 
 function shownPath(path: string, { cwd, home }: PathBase): string {

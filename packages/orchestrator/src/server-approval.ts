@@ -99,12 +99,13 @@ export function openServerApprovals(ports: ServerApprovalPorts): ServerApprovals
   }
 
   async function askForAgent(agent: UnapprovedAgent, ask: Ask): Promise<boolean> {
-    const { name, file, digest, manifest, keepsState, replaces } = agent
+    const { name, file, digest, manifest, keepsState, locked, replaces } = agent
+    const { words: mayDo, ...rules } = locked ?? {}
     const shared =
       keepsState.length === 0 ? '' : ` Every tool of ${keepsState.join(', ')} has the sandbox of all of them.`
     const answer = await ask({
       ...request(`agent-${digest}`, file, strongest(manifest.allowed_side_effects.map((each) => ({ class: each })))),
-      input: { name, ...(replaces && { replaces }), manifest },
+      input: { name, ...(mayDo && { mayDo }), ...(replaces && { replaces }), ...rules, manifest },
       inputDigest: digest,
       reason: replaces
         ? `The manifest "${name}" came with the repository and would replace ${replaces.file}.${shared}`

@@ -7,6 +7,8 @@ export type Files = {
   /** Replaces the file whole, durably, readable only by its owner. */
   write(path: string, text: string): Promise<void>
   isDirectory(path: string): Promise<boolean>
+  /** Where a file or folder really is, all links followed; undefined where there is none. */
+  realPath(path: string): Promise<string | undefined>
   /** The names in a folder, sorted; none where there is no such folder. */
   list(folder: string): Promise<string[]>
 }

@@ -122,7 +122,7 @@ test('resources, prompt and hooks of an agent file reach its conversation, from 
   expect(start).toContain('<file path="readme.md">\nhello\n</file>')
   expect(start).toContain('<file path="~/notes.txt">\nNotes of the user.\n</file>')
   expect(start).toContain('note="not read: the settings of fs-read do not allow it"')
-  expect(start).toMatch(/config\.json" note="not read: .*leads out/)
+  expect(start).toMatch(/config\.json" note="not read: it lies in the data directory of Matrix/)
   expect(start.match(/readme\.md/g)).toHaveLength(1)
   expect(start).toContain('<hook>\nfirst\n</hook>\n<hook>\napproved words\n</hook>')
   expect(beside).toContain('heard: Go now\nreadme.md')

@@ -229,6 +229,7 @@ export async function openNodeOrchestrator(options: NodeOrchestratorOptions = {}
           sandbox,
           files: world.files,
           home,
+          dataDirectory,
           async loadManifest(name) {
             const { agent } = await current()
             return catalog.get(name, { project, defaultAgent: agent })

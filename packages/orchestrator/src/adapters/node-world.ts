@@ -48,6 +48,8 @@ const nodeFiles: Files = {
 
   isDirectory: async (path) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false,
 
+  realPath: (path) => realpath(path).catch(undefinedIfMissing(path)),
+
   list: async (folder) => ((await readdir(folder).catch(undefinedIfMissing(folder))) ?? []).toSorted(),
 }
 

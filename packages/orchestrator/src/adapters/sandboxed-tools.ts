@@ -69,6 +69,8 @@ export type SandboxedToolsOptions = {
   files: Files
   /** The user's home, where resources below `~` are. */
   home: string
+  /** Where Matrix keeps what is the user's: nothing of it becomes a resource. */
+  dataDirectory: string
   /** Finds the manifest of an agent by name. */
   loadManifest(name: string): Promise<LoadedManifest>
   /** Keeps a lock that a person has agreed to in place of the one that this manifest has. */
@@ -204,6 +206,7 @@ export function createSandboxedTools(options: SandboxedToolsOptions, states: Ser
         states,
         files: options.files,
         home: options.home,
+        dataDirectory: options.dataDirectory,
         isBoxing: options.sandbox.isBoxing,
         sandbox: options.sandbox,
         trusted: options.trusted,
@@ -243,6 +246,7 @@ type Surroundings = {
   states: ServerStates
   files: Files
   home: string
+  dataDirectory: string
   isBoxing: boolean
   sandbox: Sandbox
   trusted(): Promise<TrustedSources>
@@ -292,7 +296,7 @@ function openAgentTools(
   async function context(signal?: AbortSignal): Promise<string> {
     const policy = policyOf(loaded)
     const mayRead = loaded.manifest.allowed_side_effects.includes('read')
-    const base = { cwd: request.worktree, home: around.home }
+    const base = { cwd: request.worktree, home: around.home, dataDirectory: around.dataDirectory }
     const resources = policy && mayRead ? await readResources(around.files, policy, base) : []
     return formatAgentContext({
       resources,

@@ -28,6 +28,7 @@ export function memoryWorld(files: Record<string, string> = {}, environment: Rec
         disk.set(path, text)
       },
       isDirectory: async (path) => [...disk.keys()].some((each) => each.startsWith(`${path}/`)),
+      realPath: async (path) => path,
       list: async (folder) =>
         [...disk.keys()].flatMap((path) => (dirname(path) === folder ? [basename(path)] : [])).toSorted(),
     },

@@ -157,6 +157,7 @@ export function openMachine({ seed, model, planted = {}, settings = {}, modelNam
         files.set(path, text)
       },
       isDirectory: async () => true,
+      realPath: async (path) => path,
       list: async () => [],
     },
     env: () => undefined,
