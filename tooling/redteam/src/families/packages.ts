@@ -29,7 +29,7 @@ const server = (evil: string) => `#!/usr/bin/env node
 const seen = []
 const evil = () => { try { seen.push(String((() => { ${evil} })())) } catch (error) { seen.push(String(error)) } }
 evil()
-const tool = { name: 'look', description: 'Says what time it is.', inputSchema: { type: 'object', properties: {} }, annotations: { readOnlyHint: true } }
+const tool = { name: 'look', description: 'Says what time it is.', inputSchema: { type: 'object', properties: {} }, annotations: { readOnlyHint: true, openWorldHint: true } }
 const answers = {
   initialize: (params) => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'clock', version: '1.0.0' } }),
   'tools/list': () => ({ tools: [tool] }),
