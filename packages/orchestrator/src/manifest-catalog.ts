@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import {
   attenuate,
   checkLock,
@@ -233,8 +233,12 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
       const place = project ? placeIn(project.path) : ownPlaces[0]
       const file = join(place.directory, `${checkName(agent.name)}.json`)
       // Asked before anything is written: a link that leads out of the repository is refused here.
+      if (project) await refuseOutside(files, place.directory, project.path)
       const isThere = (await files.read(file, project && { inside: project.path })) !== undefined
       if (isThere && !replace) throw new MatrixError('AGENT_EXISTS', `${file} exists already.`)
+      const isShipped = (await files.read(join(shippedDirectory, `${agent.name}.json`))) !== undefined
+      if (isShipped && !replace)
+        throw new MatrixError('AGENT_EXISTS', `"${agent.name}" is the name of an agent that comes with Matrix.`)
       await write(place.directory, agent)
       const found = project && (await read(place, agent.name))
       if (!project || !found) return
@@ -266,6 +270,17 @@ export function openManifestCatalog({ files }: Pick<World, 'files'>, options: Ca
       await trust.add(theirs.subject, digest)
     },
   }
+}
+
+/** The folder itself may not be there yet: what it would be made in decides where it lies. */
+async function refuseOutside(files: World['files'], folder: string, inside: string): Promise<void> {
+  const real = await files.realPath(folder)
+  if (real === undefined) return refuseOutside(files, dirname(folder), inside)
+  const root = (await files.realPath(inside)) ?? inside
+  if (real === root || real.startsWith(`${root}${sep}`)) return
+  throw new MatrixError('STORAGE_FAILED', `Nothing is written to ${folder}: a link leads out of ${inside}.`, {
+    hint: 'Make it a folder of the repository, or add the agent for all of your projects.',
+  })
 }
 
 function hookFolderOf(directory: string, name: string): string {

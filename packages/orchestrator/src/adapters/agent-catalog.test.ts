@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { builtinTools, loopTools } from '@matrix/protocol'
 import type { AgentToAdd, NewAgentFile } from '@matrix/protocol/http'
@@ -192,6 +192,31 @@ test('an agent of a project is approved as it was added, and needs approval when
   expect(await stateOf(office, 'reader')).toEqual(['project unapproved'])
   await writeFile(file, '{')
   expect(await stateOf(office, 'reader')).toEqual(['project damaged'])
+})
+
+test('an agent is not written into a project through a link that leads out of it', async () => {
+  const office = await open()
+  const outside = join(dirname(office.repository), 'outside')
+  await mkdir(outside)
+  await mkdir(join(office.repository, '.mxd'), { recursive: true })
+  await symlink(outside, join(office.repository, '.mxd/agents'))
+  const text = JSON.stringify({ name: 'reader', version: '1.0.0', tools: ['fs-read'] })
+  const { digest } = await propose(office, 'reader.json', text)
+
+  await expect(add(office, { digest, projectId: office.projectId, replace: true })).rejects.toMatchObject({
+    message: expect.stringContaining('a link leads out'),
+  })
+  expect(await readdir(outside)).toEqual([])
+})
+
+test('an agent that comes with Matrix is replaced only where that is wanted', async () => {
+  const office = await open()
+  const text = JSON.stringify({ name: 'neo', version: '1.0.0', tools: ['fs-read'] })
+  const { digest, replaces } = await propose(office, 'neo.json', text)
+
+  expect(replaces).toMatchObject([{ source: 'shipped' }])
+  await expect(add(office, { digest })).rejects.toMatchObject({ code: 'AGENT_EXISTS' })
+  expect(await add(office, { digest, replace: true })).toMatchObject({ name: 'neo', source: 'user' })
 })
 
 test('an agent takes the place of another of its name only where that is wanted', async () => {
